@@ -1,0 +1,41 @@
+import Type, { type Static } from 'typebox'
+import { AuditEntrySchema } from './event'
+import { AnswerSchema, TicketIdSchema, TicketSchema, TicketViewSchema } from './ticket'
+
+export const AnswerBodySchema = Type.Object({
+  id: TicketIdSchema,
+  answer: AnswerSchema,
+  answered_by: Type.Optional(Type.String({ maxLength: 80, description: 'A label for the person; kept in the audit log' }))
+}, { additionalProperties: false })
+
+export const UndoBodySchema = Type.Object({ id: TicketIdSchema }, { additionalProperties: false })
+
+export const TicketParamsSchema = Type.Object({ id: TicketIdSchema })
+
+export const HistoryQuerySchema = Type.Object({
+  before: Type.Optional(Type.Integer({ minimum: 1, description: 'The `next` of the page before' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 }))
+}, { additionalProperties: false })
+
+export const AuditQuerySchema = Type.Object({
+  after: Type.Optional(Type.Integer({ minimum: 0, description: 'The last seq that the reader has' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 }))
+}, { additionalProperties: false })
+
+export const TicketListSchema = Type.Object({
+  tickets: Type.Array(TicketViewSchema),
+  now: Type.String({ description: "The server's clock: ages are counted from it" })
+}, { additionalProperties: false })
+
+/** Settled tickets, newest first. `next` is the `before` of the following page; absent on the last one. */
+export const HistoryPageSchema = Type.Object({
+  tickets: Type.Array(TicketViewSchema),
+  next: Type.Optional(Type.Integer())
+}, { additionalProperties: false })
+
+export const AuditPageSchema = Type.Object({ entries: Type.Array(AuditEntrySchema) }, { additionalProperties: false })
+
+export { TicketSchema }
+export type AnswerBody = Static<typeof AnswerBodySchema>
+export type TicketList = Static<typeof TicketListSchema>
+export type HistoryPage = Static<typeof HistoryPageSchema>
