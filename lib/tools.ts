@@ -5,7 +5,7 @@ import {
 } from '../schemas/mcp'
 import type { Ticket } from '../schemas/ticket'
 import type { AgentDesk } from './desk'
-import { ReadyroomError } from './errors'
+import { ERRORS, ReadyroomError } from './errors'
 import { readAsk } from './lifecycle'
 import { parse } from './validate'
 
@@ -151,7 +151,7 @@ export interface ToolResult {
 
 /** A refusal that an agent can act on is a result, not a protocol error. Anything else is rethrown. */
 export function toToolResult (err: unknown): ToolResult {
-  if (err instanceof ReadyroomError && err.code !== 'INTERNAL') {
+  if (err instanceof ReadyroomError && ERRORS[err.code].mcp === 'tool') {
     return { content: [{ type: 'text', text: err.message }], isError: true }
   }
   throw err

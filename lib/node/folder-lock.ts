@@ -1,0 +1,89 @@
+import { accessSync, chmodSync, constants, mkdirSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { explainDiskError } from './disk-error'
+import { type Database, openDatabase, sqliteCode } from './sqlite'
+
+/**
+ * One process owns a state folder at a time. The lock is an SQLite lock on an empty file, because Node offers no other
+ * that the kernel lets go of when the process dies, however it dies. On POSIX closing any descriptor of a file drops the
+ * process's locks on it, so nothing may ever open `daemon.lock` but SQLite, which knows that and keeps count.
+ */
+export const LOCK_FILE = 'daemon.lock'
+
+const SQLITE_BUSY = 5
+const SQLITE_LOCKED = 6
+
+export interface FolderLock {
+  /** Absolute path of the folder. */
+  readonly dir: string
+  /** Idempotent. The file stays: to delete it would let two processes each hold a lock of their own. */
+  release (): void
+}
+
+/** The state folder cannot be used; the message names it, the reason and the remedy. */
+export class FolderError extends Error {
+  override readonly name: string = 'FolderError'
+  readonly dir: string
+
+  constructor (dir: string, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.dir = dir
+  }
+}
+
+/** Another process, or another store in this one, holds the folder. */
+export class FolderHeldError extends FolderError {
+  override readonly name = 'FolderHeldError'
+}
+
+/**
+ * Creates the folder if need be (mode 0700) and takes its lock, without waiting for it.
+ * @throws FolderHeldError while somebody else holds it
+ * @throws FolderError when it cannot be created or written
+ */
+export function acquireFolder (path: string): FolderLock {
+  const dir = resolve(path)
+  let db: Database | undefined
+  try {
+    createFolder(dir)
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+    const file = join(dir, LOCK_FILE)
+    db = openDatabase(file)
+    db.exec('PRAGMA locking_mode = EXCLUSIVE')
+    db.exec('BEGIN EXCLUSIVE')
+    chmodSync(file, 0o600)
+  } catch (err) {
+    db?.close()
+    const code = sqliteCode(err)
+    if (code === SQLITE_BUSY || code === SQLITE_LOCKED) {
+      throw new FolderHeldError(dir, `Another Ready Room is using the state folder ${dir}. Stop it, or set READYROOM_STATE_DIR to another folder.`, err)
+    }
+    const { what, remedy } = explainDiskError(err)
+    throw new FolderError(dir, `The state folder ${dir} cannot be used: ${what}. ${remedy}, or set READYROOM_STATE_DIR to a folder that can be written.`, err)
+  }
+
+  const held = db
+  let released = false
+  return {
+    dir,
+    release () {
+      if (released) return
+      released = true
+      held.close()
+    }
+  }
+}
+
+// The mode of mkdir is cut by the umask, and recursive mkdir gives it to the folders above as well; those keep the
+// ordinary mode, since other programs may share them.
+function createFolder (dir: string): void {
+  mkdirSync(dirname(dir), { recursive: true })
+  try {
+    mkdirSync(dir, 0o700)
+  } catch (err) {
+    // What is there already keeps its mode: its owner may have had a reason. Not a folder is found out by what follows.
+    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return
+    throw err
+  }
+  chmodSync(dir, 0o700)
+}

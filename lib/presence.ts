@@ -1,0 +1,36 @@
+/** How long a page that polls counts as open after a read of the list, in milliseconds. A hidden page polls once a minute. */
+const POLL_COUNTS_MS = 75_000
+
+/** Whether a heads-up page is open somewhere: a queue that a person is looking at is not closed under their eyes. */
+export class Presence {
+  readonly #now: () => number
+  #streams = 0
+  #lastPoll = -Infinity
+
+  /** `now` is a monotonic clock, in milliseconds. */
+  constructor (now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** How many event streams are open. */
+  get streams (): number { return this.#streams }
+
+  /** Counts an open event stream; returns how to say, once, that it has ended. */
+  openStream (): () => void {
+    this.#streams++
+    let open = true
+    return () => {
+      if (open) this.#streams--
+      open = false
+    }
+  }
+
+  /** A page has read the list. */
+  notePoll (): void {
+    this.#lastPoll = this.#now()
+  }
+
+  isPageOpen (): boolean {
+    return this.#streams > 0 || this.#now() - this.#lastPoll < POLL_COUNTS_MS
+  }
+}
