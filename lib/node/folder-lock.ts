@@ -1,6 +1,6 @@
-import { accessSync, chmodSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { explainDiskError } from './disk-error'
+import { errorCode, explainDiskError } from './disk-error'
 import { type Database, openDatabase, sqliteCode } from './sqlite'
 
 /**
@@ -12,6 +12,9 @@ export const LOCK_FILE = 'daemon.lock'
 
 const SQLITE_BUSY = 5
 const SQLITE_LOCKED = 6
+
+// A database that nothing refers to is collected and closed, and its lock would be gone with it.
+const holding = new Set<Database>()
 
 export interface FolderLock {
   /** Absolute path of the folder. */
@@ -63,27 +66,32 @@ export function acquireFolder (path: string): FolderLock {
   }
 
   const held = db
-  let released = false
+  holding.add(held)
   return {
     dir,
     release () {
-      if (released) return
-      released = true
-      held.close()
+      if (holding.delete(held)) held.close()
     }
   }
 }
 
-// The mode of mkdir is cut by the umask, and recursive mkdir gives it to the folders above as well; those keep the
-// ordinary mode, since other programs may share them.
+// Only the folder itself is made for its owner alone; those above it may be shared, so they get the ordinary mode.
 function createFolder (dir: string): void {
-  mkdirSync(dirname(dir), { recursive: true })
+  makeFolder(dirname(dir))
+  if (makeFolder(dir, 0o700)) chmodSync(dir, 0o700)
+}
+
+// Not mkdir's own `recursive`: on a file system that refuses new folders with ENOENT, such as /proc, it never returns.
+// What is there already is left as it is; if it is no folder, the next step finds out.
+function makeFolder (dir: string, mode?: number, parents = true): boolean {
+  if (existsSync(dir)) return false
   try {
-    mkdirSync(dir, 0o700)
+    mkdirSync(dir, mode)
+    return true
   } catch (err) {
-    // What is there already keeps its mode: its owner may have had a reason. Not a folder is found out by what follows.
-    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return
-    throw err
+    if (errorCode(err) === 'EEXIST') return false
+    if (errorCode(err) !== 'ENOENT' || !parents || dirname(dir) === dir) throw err
   }
-  chmodSync(dir, 0o700)
+  makeFolder(dirname(dir))
+  return makeFolder(dir, mode, false)
 }
