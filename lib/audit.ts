@@ -17,9 +17,6 @@ export const NO_HASH = '0'.repeat(64)
 /** The end of a log in which nothing has been written yet. */
 export const EMPTY_HEAD: AuditHead = { seq: 0, hash: NO_HASH, at: undefined }
 
-/** What one line may measure at most, in characters: well above the largest ticket with every character escaped. */
-export const MAX_LINE = 4 * 1024 * 1024
-
 /** Runs anywhere. A runtime with a faster one of its own passes that instead. */
 export const textHash: TextHash = text => bytesToHex(sha256(utf8ToBytes(text)))
 

@@ -1,0 +1,132 @@
+import { join } from 'node:path'
+import type { AuditHead } from '../store'
+import type { Disk, DiskFile } from './disk'
+import { errorCode } from './disk-error'
+import { type Line, MAX_LINE, readLines } from './lines'
+
+export const LOG_FILE = 'audit.jsonl'
+
+/** A place in the audit log between two entries: the entry before it, and the byte behind that. */
+export interface LogMark { head: AuditHead, end: number }
+
+/** How many bytes a hash and what closes its line take, the line break included. */
+const SEAL_BYTES = 76
+
+/**
+ * The bytes of `audit.jsonl`. `append` is the commit point of the store: what it has resolved for is on the disk; what
+ * it has thrown for is not in the file, or will not be before anything else is written. Nothing behind `mark` is read.
+ */
+export class AuditLog {
+  readonly path: string
+  readonly #disk: Disk
+  #file: DiskFile
+  #mark: LogMark
+  // Set while the file may hold bytes that nobody was promised.
+  #unsure = false
+
+  private constructor (disk: Disk, path: string, file: DiskFile, mark: LogMark) {
+    this.#disk = disk
+    this.path = path
+    this.#file = file
+    this.#mark = mark
+  }
+
+  /** Opens the log, makes an empty one where there is none. `mark` is set by the replay that follows. */
+  static async open (disk: Disk, dir: string, start: LogMark): Promise<AuditLog> {
+    const path = join(dir, LOG_FILE)
+    let file: DiskFile
+    try {
+      file = await disk.open(path, 'update')
+    } catch (err) {
+      if (errorCode(err) !== 'ENOENT') throw err
+      file = await disk.open(path, 'create')
+      await disk.syncFolder(dir)
+    }
+    return new AuditLog(disk, path, file, start)
+  }
+
+  /** The end of what is durable. */
+  get mark (): LogMark {
+    return this.#mark
+  }
+
+  /** Set in one step with whatever is kept about the entries before it, so that no snapshot falls between the two. */
+  set mark (mark: LogMark) {
+    this.#mark = mark
+  }
+
+  /** All that the file holds, in bytes, durable or not. */
+  size (): Promise<number> {
+    return this.#file.size()
+  }
+
+  lines (from: number, to = this.#mark.end): AsyncGenerator<Line[], void, undefined> {
+    return readLines(this.#file, from, to)
+  }
+
+  /** The text of the line between two bytes, without its line break; empty where no line can be. */
+  async line (start: number, end: number): Promise<string> {
+    const length = end - start - 1
+    if (start < 0 || length < 0 || length > MAX_LINE || end > this.#mark.end) return ''
+    return (await this.read(start, length)).toString('utf8')
+  }
+
+  /** The bytes from `position` on, durable or not. */
+  read (position: number, length: number): Promise<Buffer> {
+    return this.#file.read(position, length)
+  }
+
+  /** Whether the entry that a mark names ends where the mark says. */
+  async holds ({ head, end }: LogMark): Promise<boolean> {
+    return endsIn(this.#file, head, end)
+  }
+
+  /** Cuts off what stands behind `end`; durable when it resolves. */
+  async cut (end: number): Promise<void> {
+    await this.#file.truncate(end)
+    await this.#file.sync()
+  }
+
+  /** Writes whole lines behind the mark and makes them durable; the caller then moves the mark. One call at a time. */
+  async append (data: Buffer): Promise<void> {
+    if (this.#unsure) await this.#recover()
+    try {
+      await this.#file.write(data, this.#mark.end)
+      await this.#file.sync()
+    } catch (err) {
+      this.#unsure = true
+      // If the disk is not ready for it yet, the next append tries again before it writes.
+      await this.#recover().catch(() => {})
+      throw err
+    }
+  }
+
+  close (): Promise<void> {
+    return this.#file.close()
+  }
+
+  // After a failed sync the kernel may have dropped the pages and forgotten the error: only a cut to what was synced
+  // before, through a descriptor that has not failed, makes the file known again.
+  async #recover (): Promise<void> {
+    const { head, end } = this.#mark
+    const file = await this.#disk.open(this.path, 'update')
+    try {
+      if (!await endsIn(file, head, end)) throw new Error(`${this.path} no longer holds what was saved in it`)
+      await file.truncate(end)
+      await file.sync()
+    } catch (err) {
+      await file.close()
+      throw err
+    }
+    const failed = this.#file
+    this.#file = file
+    this.#unsure = false
+    await failed.close().catch(() => {})
+  }
+}
+
+async function endsIn (file: DiskFile, head: AuditHead, end: number): Promise<boolean> {
+  if (head.seq === 0) return end === 0
+  if (end < SEAL_BYTES || await file.size() < end) return false
+  return (await file.read(end - SEAL_BYTES, SEAL_BYTES)).equals(Buffer.from(`,"hash":"${head.hash}"}\n`))
+}

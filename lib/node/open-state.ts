@@ -1,0 +1,83 @@
+import { basename, join } from 'node:path'
+import { LiveTickets } from '../live-tickets'
+import { AuditLog, LOG_FILE } from './audit-log'
+import type { Disk } from './disk'
+import { FolderError } from './folder-lock'
+import { START } from './index-db'
+import type { Log } from './log'
+import { DamagedLogError, replay } from './replay'
+import { setAsideFile, setAsideTail } from './set-aside'
+import { DamagedSnapshotError, readSnapshot, type Snapshot, SNAPSHOT_FILE } from './snapshot'
+import { placeOf, TicketIndex } from './ticket-index'
+
+export interface State { auditLog: AuditLog, index: TicketIndex, live: LiveTickets }
+
+export interface OpenOptions { disk: Disk, dir: string, log: Log, now: () => number }
+
+/** Entries between two looks at what is no longer live, while the log is read. */
+const PRUNE_EVERY = 4_096
+
+/**
+ * Brings back what a folder holds: the snapshot, then every entry of the log that it or the index does not cover. What
+ * cannot be used is kept under another name and said; where that could lose a ticket, nothing is opened.
+ */
+export async function openState (options: OpenOptions): Promise<State> {
+  const { disk, dir, log, now } = options
+  await disk.remove(join(dir, `${SNAPSHOT_FILE}.tmp`))
+  const auditLog = await AuditLog.open(disk, dir, START)
+  let index: TicketIndex | undefined
+  try {
+    const size = await auditLog.size()
+    const snapshot = await usableSnapshot(options, auditLog, size)
+    const opened = await TicketIndex.open(dir, auditLog, size, log)
+    index = opened.index
+
+    const [covered, indexed] = [snapshot?.mark ?? START, opened.mark]
+    const live = new LiveTickets()
+    for (const record of snapshot?.records ?? []) live.set(record)
+    const { mark, torn } = await replay(auditLog, indexed.end < covered.end ? indexed : covered, size, (entry, start, end) => {
+      if (entry.seq > indexed.head.seq) opened.index.addFromLog(placeOf(entry, start, end))
+      if (entry.seq <= covered.head.seq) return
+      live.set({ seq: entry.seq, at: entry.at, ticket: entry.ticket })
+      if (entry.seq % PRUNE_EVERY === 0) live.prune(now())
+    })
+    auditLog.mark = mark
+    live.prune(now())
+
+    if (torn !== undefined) {
+      // What the snapshot or the index covers was durable when they were written.
+      if (torn.line <= Math.max(covered.head.seq, indexed.head.seq)) throw new DamagedLogError(auditLog.path, torn.line, torn.fault)
+      const kept = await setAsideTail(disk, auditLog, torn.start, now())
+      log.warn({ file: kept, line: torn.line, bytes: torn.end - torn.start },
+        `The last write to ${LOG_FILE} was interrupted: line ${torn.line} ${torn.fault}. What it left is kept as ${basename(kept)}; ` +
+        'no ticket that was acknowledged is in it.')
+    }
+    return { auditLog, index, live }
+  } catch (err) {
+    await index?.close()
+    await auditLog.close()
+    throw err
+  }
+}
+
+async function usableSnapshot ({ disk, dir, log, now }: OpenOptions, auditLog: AuditLog, size: number): Promise<Snapshot | undefined> {
+  const path = join(dir, SNAPSHOT_FILE)
+  let fault: string
+  try {
+    const snapshot = await readSnapshot(disk, dir)
+    if (snapshot === undefined || (snapshot.mark.end <= size && await auditLog.holds(snapshot.mark))) return snapshot
+    if (size === 0 && snapshot.records.length > 0) {
+      throw new FolderError(dir, `${auditLog.path} is missing or empty, but ${path} names ${snapshot.records.length} tickets that were written in it. ` +
+        `Put ${LOG_FILE} back from where it was moved to or from a backup; to begin anew without those tickets, move ${SNAPSHOT_FILE} out of the folder.`)
+    }
+    fault = snapshot.mark.end > size
+      ? `it covers ${snapshot.mark.head.seq} entries, and the audit log ends before that`
+      : 'it does not belong to this audit log'
+  } catch (err) {
+    if (!(err instanceof DamagedSnapshotError)) throw err
+    fault = err.message
+  }
+  const kept = await setAsideFile(disk, path, 'damaged', now())
+  log.warn({ file: kept }, `${SNAPSHOT_FILE} cannot be used: ${fault}. It is kept as ${basename(kept)}; the tickets are read from ${LOG_FILE}.`)
+  return undefined
+}

@@ -1,0 +1,21 @@
+import t from 'tap'
+import { FileTicketStore } from '../../../lib/node/file-store'
+import { storeContract } from '../../contract/store'
+
+storeContract(t, async (t, { now }) => {
+  const dir = t.testdir()
+  const open = async () => {
+    const store = new FileTicketStore({ dir, instance: 'test', now })
+    t.teardown(() => store.close())
+    await store.load()
+    return store
+  }
+  const store = await open()
+  return {
+    store,
+    async reopen () {
+      await store.close()
+      return await open()
+    }
+  }
+})
