@@ -1,0 +1,18 @@
+import { basename } from 'node:path'
+
+const MAX = 100
+
+/**
+ * The stream of tickets that name none themselves: what was set, else the name of the folder that the agent started us
+ * in. A folder may be called what a stream may not; its name is then made to fit. Undefined where nothing is left of it.
+ */
+export function streamOf (given: string | undefined, cwd: string): string | undefined {
+  if (given !== undefined) return given
+  const name = basename(cwd).replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ').trim()
+  // Only what can be seen makes a name; a folder may consist of marks that leave no trace.
+  if (!/[^\s\p{Cf}]/u.test(name)) return undefined
+  return [...name].slice(0, MAX).join('').trim()
+}
+
+/** What a stream is called that has no name. */
+export const UNNAMED = 'unnamed'
