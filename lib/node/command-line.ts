@@ -1,0 +1,107 @@
+import { parseArgs } from 'node:util'
+import { ConfigError, FLAGS, type Flag, type Flags } from './config'
+
+export const COMMANDS = ['serve', 'status', 'stop', 'audit', 'help'] as const
+export type CommandName = 'stdio' | typeof COMMANDS[number]
+
+export interface CommandLine {
+  command: CommandName
+  /** What help is wanted about. */
+  topic?: CommandName
+  version: boolean
+  /** The settings that stand on the command line. */
+  flags: Flags
+  linger: boolean
+  json: boolean
+  verify: boolean
+  head?: string
+  /** ISO 8601, UTC, milliseconds. */
+  since?: string
+}
+
+const SWITCHES = {
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean', short: 'v' },
+  linger: { type: 'boolean' },
+  json: { type: 'boolean' },
+  verify: { type: 'boolean' },
+  head: { type: 'string' },
+  since: { type: 'string' }
+} as const
+
+/** Flags that belong to a command of their own; settings go with every one. */
+const ONLY: Record<string, CommandName[]> = { linger: ['serve'], json: ['status', 'audit'], verify: ['audit'], head: ['audit'], since: ['audit'] }
+
+const SETTINGS = Object.fromEntries(FLAGS.map(flag => [flag, { type: 'string' }])) as Record<Flag, { type: 'string' }>
+
+/**
+ * Reads the words behind `readyroom`.
+ * @throws ConfigError with exit code 2 for anything that is not understood
+ */
+export function readCommandLine (argv: string[]): CommandLine {
+  const { values, positionals } = parse(argv)
+  const [word, ...more] = positionals
+  if (word !== undefined && !isCommand(word)) {
+    // A secret with a space in it, not quoted, ends up here; it is not repeated.
+    const got = values.token === undefined ? ` ${JSON.stringify(word.slice(0, 100))}` : ''
+    throw usage(`There is no command${got}; there are ${COMMANDS.join(', ')}, and readyroom alone`)
+  }
+  const asksHelp = values.help === true || word === 'help'
+  const topic = word === 'help' ? more.shift() : word
+  if (topic !== undefined && !isCommand(topic)) throw usage(`There is no help on that; there is on ${COMMANDS.join(', ')}`)
+  if (more.length > 0) throw usage(`Too many words: ${word} takes flags only`)
+
+  const command: CommandName = asksHelp ? 'help' : word ?? 'stdio'
+  const { help, version = false, linger = false, json = false, verify = false, head, since, ...flags } = values
+  if (command !== 'help') {
+    for (const [flag, commands] of Object.entries(ONLY)) {
+      if (flag in values && !commands.includes(command)) {
+        throw usage(`--${flag} goes with readyroom ${commands.join(' and readyroom ')}${command === 'stdio' ? '' : `, not with readyroom ${command}`}`)
+      }
+    }
+  }
+  return {
+    command,
+    ...(topic !== undefined && { topic }),
+    version,
+    flags,
+    linger,
+    json,
+    verify,
+    ...(head !== undefined && { head: readHead(head, verify) }),
+    ...(since !== undefined && { since: readSince(since) })
+  }
+}
+
+function parse (argv: string[]) {
+  try {
+    return parseArgs({ args: argv, options: { ...SWITCHES, ...SETTINGS }, allowPositionals: true, strict: true })
+  } catch (err) {
+    if (!(err instanceof TypeError)) throw err
+    const bare = /^Option '(?:-\w, )?(--[\w-]+)[^']*' argument (?:missing|is ambiguous)/.exec(err.message)?.[1]
+    if (bare !== undefined) throw usage(`${bare} needs a value; one that begins with a dash is written ${bare}=VALUE`)
+    // The first sentence says what is wrong. No message of these shows the value of a flag.
+    throw usage(err.message.split(/[.\n]/)[0]!)
+  }
+}
+
+function readHead (text: string, verify: boolean): string {
+  if (!verify) throw usage('--head goes with --verify: it is the hash that the log is checked against')
+  const hash = text.trim().toLowerCase()
+  if (!/^[0-9a-f]{64}$/.test(hash)) throw usage(`--head is ${JSON.stringify(text.slice(0, 100))}: it must be a hash as audit --verify prints it, 64 hexadecimal digits`)
+  return hash
+}
+
+function readSince (text: string): string {
+  const parts = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text)
+  // A time without a zone is UTC, as every time in the log is.
+  const time = parts === null ? NaN : Date.parse(`${parts[1]}T${parts[2] ?? '00:00'}${parts[3] ?? 'Z'}`)
+  if (Number.isNaN(time)) {
+    throw usage(`--since is ${JSON.stringify(text.slice(0, 100))}: it must be a date or a time such as 2026-01-31 or 2026-01-31T09:30:00Z, in UTC unless it says otherwise`)
+  }
+  return new Date(time).toISOString()
+}
+
+const isCommand = (word: string): word is typeof COMMANDS[number] => (COMMANDS as readonly string[]).includes(word)
+
+const usage = (what: string): ConfigError => new ConfigError(`${what}. readyroom --help shows what there is.`, 2)
