@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance } from 'fastify'
+import { pageHeaders } from '../lib/page-policy'
+
+// Beside the bundle once built, one folder up while developing.
+const FOLDERS = ['./public/', '../public/'].map(folder => fileURLToPath(new URL(folder, import.meta.url)))
+
+export interface PageOptions {
+  /** The folder that holds index.html, and beside it what is compressed already. Found by itself where left out. */
+  root?: string
+  /** The page itself, where there is no folder to read it from. */
+  html?: string
+  /** Who may frame the page, beside its own origin. */
+  frameAncestors?: string[]
+}
+
+/**
+ * Serves the heads-up page at `GET /` of the scope it is registered in, with the policy that keeps agents' text from
+ * running. It needs nothing: no decorator and no credential, for the page holds no ticket; the guard of the Host header
+ * belongs around it. The policy is computed once, from the file that is served: a change of the file needs a new start.
+ *
+ * @throws Error at registration when the page is missing or `frameAncestors` holds what is no source.
+ */
+export default async function page (app: FastifyInstance, { root, html, frameAncestors }: PageOptions): Promise<void> {
+  const folder = root ?? FOLDERS.find(candidate => existsSync(join(candidate, 'index.html'))) ?? FOLDERS[0]!
+  const text = html ?? await readFile(join(folder, 'index.html'), 'utf8')
+  const headers = await pageHeaders(text, { frameAncestors })
+
+  if (html !== undefined) {
+    const etag = `"${createHash('sha256').update(html).digest('base64url')}"`
+    app.get('/', async (request, reply) => {
+      reply.headers({ ...headers, etag })
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+      return reply.type('text/html; charset=utf-8').send(html)
+    })
+    return
+  }
+
+  await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false })
+  app.get('/', async (_request, reply) => reply.headers(headers).sendFile('index.html'))
+}
