@@ -12,6 +12,7 @@ import { parse } from './validate'
 export const HUMAN_PREFIX = 'HUMAN ANSWER: '
 export const DEFAULT_PREFIX = 'DEFAULT ANSWER (applied on expiry; no human responded): '
 
+/** How often a wait says that it goes on, in milliseconds: well within the idle limits of clients and proxies. */
 const PROGRESS_MS = 10_000
 const MAX_WAIT_S = 600
 const DEFAULT_WAIT_S = 60
@@ -33,6 +34,8 @@ export interface ToolContext {
   signal?: AbortSignal | undefined
   /** Tells a client that a wait goes on; absent where the call carries no progress token. */
   progress?: ((seconds: number, message: string) => void) | undefined
+  /** How often it does, in milliseconds. Unset means every ten seconds. */
+  progressMs?: number | undefined
   /** The longest wait this target can hold, in milliseconds. Unset means that of the contract. */
   maxWaitMs?: number | undefined
 }
@@ -68,12 +71,13 @@ export function waitMs (seconds: number): number {
   return (clamped >= 30 ? clamped - 5 : clamped) * 1_000
 }
 
-async function waitWithProgress (desk: AgentDesk, id: string, ms: number, { signal, progress }: ToolContext): Promise<Ticket> {
+async function waitWithProgress (id: string, ms: number, context: ToolContext): Promise<Ticket> {
+  const { desk, signal, progress, progressMs = PROGRESS_MS } = context
   if (progress === undefined) return desk.wait(id, { ms, signal })
   const start = performance.now()
   const timer = setInterval(() => {
-    progress(Math.round((performance.now() - start) / 1_000), 'Still waiting for a person to answer.')
-  }, PROGRESS_MS)
+    progress(Math.round(performance.now() - start) / 1_000, 'Still waiting for a person to answer.')
+  }, progressMs)
   try {
     return await desk.wait(id, { ms, signal })
   } finally {
@@ -112,7 +116,7 @@ export const TOOLS: readonly Tool[] = [
     async handle (args, context) {
       const { id, timeout_seconds: seconds = DEFAULT_WAIT_S } = parse(WaitForAnswerInputSchema, args, 'wait_for_answer')
       const ms = Math.min(waitMs(seconds), context.maxWaitMs ?? Infinity)
-      return labelled(await waitWithProgress(context.desk, id, ms, context))
+      return labelled(await waitWithProgress(id, ms, context))
     }
   },
   {

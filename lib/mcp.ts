@@ -1,0 +1,94 @@
+import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server'
+import type { AgentDesk } from './desk'
+import { toReadyroomError } from './errors'
+import { callTool, INSTRUCTIONS, TOOLS, type ToolContext } from './tools'
+
+/** How long a client may keep what tools/list and server/discover say, in milliseconds: an upgrade is seen soon enough. */
+const CACHE_HINT = { ttlMs: 5 * 60_000, cacheScope: 'private' } as const
+
+/** Gets what an agent is not told: the text of an error that nobody foresaw. */
+export interface McpLog {
+  error (fields: object, message: string): void
+  debug? (fields: object, message: string): void
+}
+
+export interface McpServerOptions {
+  desk: AgentDesk
+  /** The stream of this connection, where it has one. */
+  stream?: string | undefined
+  version: string
+  /** The longest wait this target can hold, in milliseconds. */
+  maxWaitMs?: number | undefined
+  /** How often a wait reports progress, in milliseconds. */
+  progressMs?: number | undefined
+  /** True where a response is one JSON body and has no room for progress. */
+  quiet?: boolean
+  /** Ends open waits early, each with its ticket as it stands. */
+  closing?: AbortSignal | undefined
+  log?: McpLog | undefined
+}
+
+// As plain JSON, made once: the schemas' own hidden keys stay here, and every tools/list is the same in the same order.
+const TOOL_LIST = JSON.parse(JSON.stringify({
+  tools: TOOLS.map(({ name, title, description, inputSchema, outputSchema, annotations }) =>
+    ({ name, title, description, inputSchema, outputSchema, annotations: { title, ...annotations } }))
+}))
+
+const BY_NAME = new Map<string, typeof TOOLS[number]>(TOOLS.map(tool => [tool.name, tool]))
+
+/** Progress of one call, for a client that sent a token. A notification that cannot be delivered is nobody's loss. */
+function progressOf ({ mcpReq }: ServerContext): ToolContext['progress'] {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return undefined
+  return (progress, message) => {
+    mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => {})
+  }
+}
+
+/** Some clients send `arguments: null` for none, which the protocol's schema does not know. Changes `message` itself. */
+export function mendArguments (message: object): void {
+  const { params } = message as { params?: { arguments?: unknown } | null }
+  if (params?.arguments === null) delete params.arguments
+}
+
+/**
+ * The four tools as an MCP server, for one connection or one HTTP exchange, in whichever era its transport speaks.
+ *
+ * It is the SDK's low-level server, because a refusal here is our own sentence in a failed result, and the SDK's tool
+ * registry would put its own words before it. An unknown tool is the protocol's error (-32602, "Unknown tool").
+ */
+export function createMcpServer ({ log, stream, version, desk, maxWaitMs, progressMs, quiet = false, closing }: McpServerOptions): Server {
+  const server = new Server({ name: 'readyroom', title: 'Ready Room', version }, {
+    capabilities: { tools: {} },
+    instructions: INSTRUCTIONS,
+    cacheHints: { 'tools/list': CACHE_HINT, 'server/discover': CACHE_HINT }
+  })
+
+  server.setRequestHandler('tools/list', () => TOOL_LIST)
+
+  server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+    const tool = BY_NAME.get(params.name)
+    if (tool === undefined) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams,
+        `Unknown tool: ${params.name.slice(0, 100)}. This server has ${TOOLS.map(({ name }) => name).join(', ')}.`)
+    }
+    const { signal } = ctx.mcpReq
+    try {
+      const result = await callTool(tool, params.arguments, {
+        desk,
+        stream,
+        maxWaitMs,
+        progressMs,
+        signal: closing === undefined ? signal : AbortSignal.any([signal, closing]),
+        progress: quiet ? undefined : progressOf(ctx)
+      })
+      return { ...result }
+    } catch (err) {
+      const { code, message, cause } = toReadyroomError(err)
+      log?.error({ err: cause ?? err, code, tool: tool.name }, 'A tool call failed')
+      throw new ProtocolError(ProtocolErrorCode.InternalError, message)
+    }
+  })
+
+  return server
+}
