@@ -42,26 +42,27 @@ export async function replay (log: AuditLog, from: LogMark, to: number, onEntry:
   let torn: TornTail | undefined
   for await (const lines of log.lines(from.end, to)) {
     for (const line of lines) {
-      if (torn !== undefined) {
-        const behind = line.text === undefined ? undefined : checkLine(line.text, nodeHash).entry
-        // The bad line is of the write that seq + 1 belongs to; the one after that begins at seq + 2 or later.
-        if (behind !== undefined && behind.batch > torn.line) throw new DamagedLogError(log.path, torn.line, torn.fault)
-        continue
-      }
-      const { entry, fault } = checkAt(line, mark)
-      if (entry === undefined) {
+      if (torn === undefined) {
+        const { entry, fault } = checkAt(line, mark)
+        if (entry !== undefined) {
+          mark = { head: headAt(entry), end: line.end }
+          onEntry(entry, line.start, line.end)
+          continue
+        }
         // Every entry is a line, from the first byte on: a line's number is the seq that belongs there.
         torn = { line: mark.head.seq + 1, fault, start: line.start, end: to }
-        continue
       }
-      mark = { head: headAt(entry), end: line.end }
-      onEntry(entry, line.start, line.end)
+      // The write that the bad line was of began at its seq or before. An entry of a later one proves that it had been
+      // durable; that entry may stand in the bad line's own place.
+      const whole = line.text === undefined ? undefined : checkLine(line.text, nodeHash).entry
+      if (whole !== undefined && whole.batch > torn.line) throw new DamagedLogError(log.path, torn.line, torn.fault)
     }
   }
   return { mark, torn }
 }
 
-function checkAt ({ text, whole }: Line, { head }: LogMark): ReturnType<typeof checkNext> {
+/** Whether a line of the file is the entry that follows a mark. */
+export function checkAt ({ text, whole }: Line, { head }: LogMark): ReturnType<typeof checkNext> {
   if (text === undefined) return { fault: 'is longer than any entry' }
   if (!whole) return { fault: 'ends in the middle' }
   return checkNext(text, head, nodeHash)
