@@ -60,6 +60,7 @@ export function readCommandLine (argv: string[]): CommandLine {
       }
     }
   }
+  if (since !== undefined && verify) throw usage('--since goes without --verify, which always checks the log from its first line')
   return {
     command,
     ...(topic !== undefined && { topic }),

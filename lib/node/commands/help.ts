@@ -1,0 +1,69 @@
+import type { CommandName } from '../command-line'
+
+const SETTINGS = `Settings, each a flag or a variable; the flag wins:
+  --stream NAME             READYROOM_STREAM           who asks, where a ticket names no stream itself
+                                                       (default: the name of the working folder)
+  --token SECRET            READYROOM_TOKEN            guards /api and /mcp; needed for a bind that is not loopback.
+                                                       Rather the variable: a flag can be seen in the process list
+  --bind ADDRESS            READYROOM_BIND             where to listen (default: 127.0.0.1)
+  --port NUMBER             READYROOM_PORT             default 8971; 3000 to 3899 are refused
+  --state-dir FOLDER        READYROOM_STATE_DIR        where the queue lives (default: one folder a person)
+  --allowed-origins LIST    READYROOM_ALLOWED_ORIGINS  further origins, with commas between them
+  --origin-policy POLICY    READYROOM_ORIGIN_POLICY    strict (default) or spec, which admits /mcp without an Origin
+  --trust-proxy WHOM        READYROOM_TRUST_PROXY      off (default), on, or the addresses of the proxies
+  --frame-ancestors LIST    READYROOM_FRAME_ANCESTORS  who may embed the page, beside itself
+`
+
+const EXIT = 'Exit codes: 0, 1 failure, 2 a command line that is not understood. Logs go to standard error.\n'
+
+const TEXTS: Record<CommandName, string> = {
+  stdio: `Ready Room: one queue between many coding agents and the person who answers for them.
+
+  readyroom            speaks MCP on standard input and output, and serves the heads-up page; an MCP client starts this.
+                       On a terminal it serves until it is stopped
+  readyroom serve      serves over HTTP only, until it is stopped
+  readyroom status     says what runs
+  readyroom stop       ends what runs
+  readyroom audit      reads and checks the audit log
+  readyroom help COMMAND, readyroom --help, readyroom --version
+
+${SETTINGS}
+${EXIT}`,
+  serve: `readyroom serve
+
+Serves the heads-up page, the API and MCP over HTTP, until it is stopped (SIGTERM, SIGINT, or readyroom stop). Where a
+Ready Room runs already it stands by, and takes over when that one goes.
+
+${SETTINGS}
+${EXIT}`,
+  status: `readyroom status [--json]
+
+Says which process owns the queue, where its page is, how much is pending and who is attached. Exit code 0 where one
+runs, 1 where none does. --state-dir and READYROOM_STATE_DIR say which queue is meant.
+
+  --json               one JSON object: {"running": true, "page", "pid", "port", "version", "pending", ...}
+`,
+  stop: `readyroom stop
+
+Ends the process that owns the queue, and waits until it has gone. Tickets are kept. Where agents are attached, one of
+their processes takes over, and this says so. Exit code 0 also where none runs, 1 where it does not end.
+`,
+  audit: `readyroom audit [--since TIME] [--json]
+readyroom audit --verify [--head HASH] [--json]
+
+Prints the audit log, a line an entry, oldest first; or checks the whole of it. Works while Ready Room runs and while it
+does not. With --verify the exit code is 1 where the log does not hold, or where there is none.
+
+  --since TIME         from then on: 2026-01-31, or 2026-01-31T09:30:00Z (UTC unless it says otherwise)
+  --json               the entries as they are, one JSON object a line; with --verify one object that says what was found
+  --verify             checks every line and the chain of their hashes, and prints the last hash, the head
+  --head HASH          a head that was noted elsewhere: shows whether the log was cut or rewritten since
+`,
+  help: `readyroom help [COMMAND]
+
+Says what there is, or how one command is used.
+`
+}
+
+/** What `--help` prints, about one command or about everything. */
+export const helpOn = (topic: CommandName = 'stdio'): string => TEXTS[topic]
