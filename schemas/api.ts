@@ -12,6 +12,9 @@ export const UndoBodySchema = Type.Object({ id: TicketIdSchema }, { additionalPr
 
 export const TicketParamsSchema = Type.Object({ id: TicketIdSchema })
 
+/** A route without parameters refuses one, so that nobody believes it was heard; a token, above all, is never in an address. */
+export const NoQuerySchema = Type.Object({}, { additionalProperties: false })
+
 export const HistoryQuerySchema = Type.Object({
   before: Type.Optional(Type.Integer({ minimum: 1, description: 'The `next` of the page before' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 }))

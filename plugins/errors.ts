@@ -1,0 +1,67 @@
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { ERRORS, ReadyroomError, toHttp, toReadyroomError, type ErrorCode } from '../lib/errors'
+import { ErrorBodySchema } from '../schemas/error'
+
+/** What every route declares beside its own answer. */
+export const REFUSALS = { '4xx': ErrorBodySchema, '5xx': ErrorBodySchema } as const
+
+// Fastify's own failures, by its code. Its texts name its inner parts, so ours stand in for them.
+const KNOWN: Record<string, [ErrorCode, string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['TOO_LARGE', 'The body may have at most 1 MiB (1,048,576 bytes).'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON: send content-type: application/json.'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['BAD_REQUEST', 'The body is empty; it must be JSON.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['BAD_REQUEST', 'The body is not JSON that can be read: it is cut short, malformed, or has a field named __proto__ or constructor.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['BAD_REQUEST', 'The body is not as long as its content-length says.'],
+  FST_ERR_BAD_URL: ['BAD_REQUEST', 'The address cannot be read: its percent-encoding is not that of UTF-8 text.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['BAD_REQUEST', 'A part of the address is too long.'],
+  FST_ERR_NOT_FOUND: ['NOT_FOUND', 'There is nothing at this address.']
+}
+
+// What another plugin threw with a status of its own: the page's file server, a host's rate limit.
+const BY_STATUS: Record<number, [ErrorCode, string]> = {
+  400: ['BAD_REQUEST', 'This cannot be read.'],
+  404: ['NOT_FOUND', 'There is nothing at this address.'],
+  413: KNOWN['FST_ERR_CTP_BODY_TOO_LARGE']!,
+  415: KNOWN['FST_ERR_CTP_INVALID_MEDIA_TYPE']!,
+  429: ['TOO_MANY_REQUESTS', 'Too much was asked in a short time; ask again later.']
+}
+
+/** Any failure as one of the table's. What nobody named is INTERNAL, with its own text as the cause only. */
+export function fromFastify (err: unknown): ReadyroomError {
+  if (err instanceof ReadyroomError) return err
+  const { code, statusCode } = (err ?? {}) as Partial<FastifyError>
+  const known = (typeof code === 'string' && Object.hasOwn(KNOWN, code) ? KNOWN[code] : undefined) ?? BY_STATUS[statusCode ?? 0]
+  return known === undefined ? toReadyroomError(err) : new ReadyroomError(known[0], known[1], { cause: err })
+}
+
+function note (log: FastifyBaseLogger, request: FastifyRequest, err: ReadyroomError): void {
+  // The route as it was declared and not the address as it came: a query may carry what no log should hold.
+  const where = { method: request.method, route: request.routeOptions.url }
+  if (err.code === 'INTERNAL') log.error({ ...where, err: err.cause ?? err }, 'A request failed for a reason that nobody foresaw')
+  else if (ERRORS[err.code].status >= 500) log.warn({ ...where, err }, err.message)
+  else log.debug({ ...where, code: err.code }, err.message)
+}
+
+/** Answers with a failure, in the one shape that every route and every client knows. */
+export function sendError (err: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = fromFastify(err)
+  note(request.log, request, error)
+  const { status, headers, body } = toHttp(error)
+  return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
+}
+
+export interface ErrorsOptions {
+  /** Whether what no route matches is ours to answer. A host that shares its root with us keeps its own answer. */
+  ownsNotFound?: boolean
+}
+
+/** One table, one shape, one place that reads it. */
+export default fp<ErrorsOptions>(async function errors (app, { ownsNotFound = false }) {
+  app.setErrorHandler(sendError)
+  if (ownsNotFound) {
+    app.setNotFoundHandler(async () => {
+      throw new ReadyroomError('NOT_FOUND', 'There is nothing at this address.')
+    })
+  }
+}, { name: 'readyroom-errors', fastify: '5.x' })

@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { ReadyroomError } from '../lib/errors'
+import { isHostAllowed } from '../lib/origin'
+
+export interface HostOptions {
+  /** Set, it is the token that guards, and any name may lead here. */
+  token?: string | undefined
+  /** The port that we listen on, where a connection does not say. */
+  port: number
+  allowedOrigins: readonly string[]
+}
+
+/** How often a header came. Node keeps the first of some and joins others; what came is in the raw list only. */
+export function timesSent (request: FastifyRequest, name: string): number {
+  return request.raw.rawHeaders.filter((header, index) => index % 2 === 0 && header.toLowerCase() === name).length
+}
+
+/** The port that was reached: behind `listen(0)` only the connection knows it. */
+export const portOf = (request: FastifyRequest, port: number): number => request.socket.localPort ?? port
+
+/** The host in a target such as `http://host/path`, which goes before the header where a client sends it (RFC 9112, 3.2.2). */
+function targetHost (url: string): string | undefined {
+  return /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1]
+}
+
+/**
+ * Without a token the loopback is the access control, and a page that has its name pointed at 127.0.0.1 would be on it
+ * (DNS rebinding). Its browser still tells the name that it asked for: only ours pass.
+ */
+export default fp<HostOptions>(async function host (app, { token, port, allowedOrigins }) {
+  if (token !== undefined) return
+
+  app.addHook('onRequest', async request => {
+    const own = { port: portOf(request, port), allowedOrigins }
+    const { host } = request.headers
+    const target = targetHost(request.raw.url ?? '')
+    if (timesSent(request, 'host') > 1 || !isHostAllowed(host, own) || (target !== undefined && !isHostAllowed(target, own))) {
+      throw new ReadyroomError('FORBIDDEN_HOST',
+        `This Ready Room answers only to a loopback name with port ${own.port}, such as 127.0.0.1:${own.port}. ` +
+        'Another name or port must be listed in READYROOM_ALLOWED_ORIGINS.')
+    }
+  })
+}, { name: 'readyroom-host', fastify: '5.x', dependencies: ['readyroom-errors'] })

@@ -1,0 +1,121 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Desk } from '../lib/desk'
+import type { OriginPolicy } from '../lib/origin'
+import type { Presence } from '../lib/presence'
+import type { TicketStore } from '../lib/store'
+import auth from './auth'
+import bodies from './bodies'
+import closing, { lastAnswers } from './closing'
+import errors from './errors'
+import events, { type EventsOptions } from './events'
+import headers from './headers'
+import health from './health'
+import host from './host'
+import internal, { type InternalOptions } from './internal'
+import mcp from './mcp'
+import methods from './methods'
+import origin from './origin'
+import page from './page'
+import store from './store'
+import throttle from './throttle'
+import tickets from './tickets'
+
+export interface ReadyroomOptions {
+  /** Where tickets live. It is loaded here and closed with the application. */
+  store: TicketStore
+  version: string
+  /** Which process this is. */
+  instance: string
+  /** Unset means that whoever reaches the port may act. */
+  token?: string | undefined
+  /** The port we listen on, where a connection does not say. */
+  port: number
+  /** Origins beside our own, each `scheme://host[:port]`. */
+  allowedOrigins?: readonly string[] | undefined
+  /** What becomes of a missing Origin on `/mcp`. */
+  originPolicy?: OriginPolicy | undefined
+  frameAncestors?: readonly string[] | undefined
+  /** What the other processes of this machine need to know; without it there are no routes for them. */
+  internal?: InternalOptions | undefined
+  /** The wall clock, in milliseconds since 1970. */
+  now?: (() => number) | undefined
+  /** What the host application calls us; one name for each instance in it. */
+  decorator?: string | undefined
+  /** Where we stand in the host application. */
+  prefix?: string
+  /** The folder of the heads-up page. */
+  pageRoot?: string | undefined
+  /** Whether what no route matches is ours to answer. A host keeps its own answer, unless we stand under a prefix. */
+  ownsNotFound?: boolean | undefined
+  events?: EventsOptions | undefined
+}
+
+/** What a host application gets. */
+export interface Readyroom { desk: Desk, presence: Presence }
+
+declare module 'fastify' {
+  interface FastifyInstance { readyroom: Readyroom }
+}
+
+/** @throws Error naming the option: a guard that is set up wrongly must not stand open. */
+function check ({ token, allowedOrigins = [], originPolicy = 'strict' }: ReadyroomOptions): void {
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) throw new Error('token: must be visible ASCII characters without spaces')
+  for (const allowed of allowedOrigins) {
+    if (!URL.canParse(allowed) || new URL(allowed).origin !== allowed) {
+      throw new Error(`allowedOrigins: ${JSON.stringify(allowed)} is not an origin; write scheme://host[:port]`)
+    }
+  }
+  if (originPolicy !== 'strict' && originPolicy !== 'spec') throw new Error(`originPolicy: must be strict or spec; got ${JSON.stringify(originPolicy)}`)
+}
+
+/** The whole of it in a scope of its own: nothing of it reaches the application around it but one decorator. */
+async function scope (app: FastifyInstance, options: ReadyroomOptions & { opened: (room: Readyroom) => void }): Promise<void> {
+  const { token, port, allowedOrigins = [], originPolicy = 'strict', prefix = '', ownsNotFound = prefix !== '' } = options
+  const own = { port, allowedOrigins }
+
+  await app.register(closing)
+  await app.register(errors, { ownsNotFound })
+  await app.register(headers)
+  await app.register(bodies)
+  await app.register(methods)
+  await app.register(throttle)
+  await app.register(host, { ...own, token })
+  await app.register(store, { store: options.store, now: options.now })
+
+  await app.register(health, { version: options.version, instance: options.instance })
+  await app.register(page, {
+    ...(options.pageRoot !== undefined && { root: options.pageRoot }),
+    frameAncestors: [...options.frameAncestors ?? []]
+  })
+  await app.register(async function api (app) {
+    await app.register(origin, { ...own, policy: 'page' })
+    await app.register(auth, { token })
+    await app.register(tickets)
+    await app.register(events, options.events ?? {})
+  }, { prefix: '/api' })
+  await app.register(async function agents (app) {
+    await app.register(origin, { ...own, policy: originPolicy })
+    await app.register(auth, { token })
+    await app.register(mcp, { version: options.version })
+  }, { prefix: '/mcp' })
+  if (options.internal !== undefined) {
+    const { internal: settings } = options
+    await app.register(async function processes (app) {
+      await app.register(origin, { ...own, policy: 'page' })
+      await app.register(internal, settings)
+    }, { prefix: '/internal' })
+  }
+
+  app.refuseOtherMethods()
+  await app.register(lastAnswers)
+  options.opened({ desk: app.desk, presence: app.presence })
+}
+
+/** Ready Room as a Fastify plugin. Registered twice, each under a prefix and with a decorator of its own, it is two. */
+export default fp<ReadyroomOptions>(async function readyroom (host, options) {
+  check(options)
+  const { promise, resolve } = Promise.withResolvers<Readyroom>()
+  await host.register(scope, { ...options, opened: resolve })
+  host.decorate(options.decorator ?? 'readyroom', await promise)
+}, { name: 'readyroom', fastify: '5.x' })
