@@ -1,9 +1,13 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import { Desk } from '../../lib/desk'
-import { toHttp } from '../../lib/errors'
+import type { Desk } from '../../lib/desk'
 import { MemoryTicketStore } from '../../lib/memory-store'
 import type { TicketStore } from '../../lib/store'
+import bodies from '../../plugins/bodies'
+import closing, { lastAnswers } from '../../plugins/closing'
+import errors, { sendError } from '../../plugins/errors'
 import mcp, { type McpOptions } from '../../plugins/mcp'
+import methods from '../../plugins/methods'
+import store from '../../plugins/store'
 
 export interface McpApp {
   app: FastifyInstance
@@ -15,27 +19,28 @@ export interface McpApp {
   close (): Promise<void>
 }
 
-/** The MCP plugin alone, listening on a free port, on a desk in memory: no guard stands before it. */
+/** MCP alone, listening on a free port, on a desk in memory: no guard stands before it. */
 export async function startMcpApp (options: Partial<McpOptions> & { store?: TicketStore } = {}): Promise<McpApp> {
-  const { store = new MemoryTicketStore(), ...mcpOptions } = options
-  const errors: McpApp['errors'] = []
-  const desk = await new Desk(store).open()
+  const { store: ticketStore = new MemoryTicketStore(), ...mcpOptions } = options
+  const logged: McpApp['errors'] = []
   const app = Fastify({
-    bodyLimit: 1_048_576,
     forceCloseConnections: true,
-    logger: { level: 'error', stream: { write: line => { errors.push(JSON.parse(line)) } } }
+    frameworkErrors: (err, request, reply) => { sendError(err, request, reply) },
+    logger: { level: 'error', stream: { write: line => { logged.push(JSON.parse(line)) } } }
   })
-  app.decorate('desk', desk)
-  app.setErrorHandler((err: Error & { statusCode?: number }, _request, reply) => {
-    const { status, headers, body } = toHttp(err)
-    reply.code(status === 500 && err.statusCode !== undefined ? err.statusCode : status).headers(headers).send(body)
-  })
+  await app.register(closing)
+  await app.register(errors)
+  await app.register(bodies)
+  await app.register(methods)
+  await app.register(store, { store: ticketStore })
   await app.register(mcp, { prefix: '/mcp', version: '1.2.3', ...mcpOptions })
+  app.refuseOtherMethods()
+  await app.register(lastAnswers)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
-  return { app, desk, errors, url: `${address}/mcp`, close: () => app.close() }
+  return { app, desk: app.desk, errors: logged, url: `${address}/mcp`, close: () => app.close() }
 }
 
-/** Resolves when `count` calls wait on the desk. */
+/** Resolves when exactly `count` calls wait on the desk. */
 export async function untilWaiting (desk: Desk, count: number, ms = 5_000): Promise<void> {
   const deadline = performance.now() + ms
   while (desk.waiting !== count) {
