@@ -1,60 +1,49 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DaemonStatus } from '../../../schemas/internal'
+import type { Stopped } from '../ask-daemon'
 import type { Output } from '../output'
 
 export interface StopOptions {
+  /** Ends the daemon and resolves once it has let go of the queue. Undefined where none runs. */
+  stopDaemon: () => Promise<Stopped | undefined>
   /** What the daemon says of itself, or undefined where none runs. */
   askDaemon: () => Promise<DaemonStatus | undefined>
-  /** Asks the daemon to end. Returns what it was, or undefined where none runs. */
-  stopDaemon: () => Promise<DaemonStatus | undefined>
   out: Output
-  /** How long a daemon may take to go, in milliseconds. */
-  deadlineMs?: number
+  /** How long one of the clients has to take over, in milliseconds. They need less than a second. */
+  takeoverMs?: number
 }
 
-/** How often it is looked whether the daemon has gone, in milliseconds. */
+/** Between two looks for a new daemon, in milliseconds. */
 const LOOK_MS = 50
-
-/** Clients elect a new daemon within a second; so long it is looked for one. */
-const TAKEOVER_MS = 1_500
 
 /**
  * Ends the daemon, and says what became of the queue. Where none runs there is nothing to do, which is what was wanted:
- * exit code 0. Where agents are attached one of them takes over: their queue ends when they do. 1 where it does not end.
+ * exit code 0. Where agents are attached one of their processes takes over, and the queue ends when they do.
  */
-export async function stop ({ askDaemon, stopDaemon, out, deadlineMs = 5_000 }: StopOptions): Promise<number> {
-  const daemon = await stopDaemon()
-  if (daemon === undefined) {
+export async function stop ({ stopDaemon, askDaemon, out, takeoverMs = 1_500 }: StopOptions): Promise<number> {
+  const result = await stopDaemon()
+  if (result === undefined) {
     await out.write('No Ready Room is running.\n')
     return 0
   }
-  const { gone, heir } = await outcome(daemon, askDaemon, deadlineMs)
-  if (!gone) {
-    await out.write(`Ready Room (pid ${daemon.pid}) was asked to stop and is still there after ${deadlineMs / 1_000} seconds. Its tickets are safe; end the process.\n`)
-    return 1
-  }
-  const kept = daemon.pending === 0 ? '' : ` ${daemon.pending === 1 ? 'The pending ticket is' : `The ${daemon.pending} pending tickets are`} kept.`
-  await out.write(heir === undefined
-    ? `Ready Room (pid ${daemon.pid}) has stopped.${kept}\n`
-    : `Ready Room (pid ${daemon.pid}) has stopped, and the process of an agent (pid ${heir.pid}) has taken over, since ` +
-      'agents are still attached. The queue closes when they leave.\n')
+  const { stopped } = result
+  const heir = result.successor ?? (stopped.clients.length === 0 ? undefined : await heirOf(askDaemon, takeoverMs))
+  await out.write(`Ready Room (pid ${stopped.pid}) has stopped. ${heir === undefined
+    ? kept(stopped.pending)
+    : `A process that was attached to it (pid ${heir.pid}) has taken over; the queue closes when its agents have left.`}\n`)
   return 0
 }
 
-async function outcome (
-  daemon: DaemonStatus, askDaemon: StopOptions['askDaemon'], deadlineMs: number
-): Promise<{ gone: boolean, heir?: DaemonStatus }> {
-  const start = performance.now()
-  let goneAt: number | undefined
-  for (;;) {
-    const now = await askDaemon().catch(() => undefined)
-    if (now !== undefined && now.instance !== daemon.instance) return { gone: true, heir: now }
-    if (now === undefined) {
-      goneAt ??= performance.now()
-      if (daemon.clients.length === 0 || performance.now() - goneAt > TAKEOVER_MS) return { gone: true }
-    } else if (performance.now() - start > deadlineMs) {
-      return { gone: false }
-    }
+async function heirOf (askDaemon: StopOptions['askDaemon'], ms: number): Promise<DaemonStatus | undefined> {
+  const end = performance.now() + ms
+  while (performance.now() < end) {
+    const heir = await askDaemon()
+    if (heir !== undefined) return heir
     await delay(LOOK_MS)
   }
+}
+
+function kept (pending: number): string {
+  if (pending === 0) return 'Nothing was pending.'
+  return `${pending === 1 ? 'The pending ticket is' : `The ${pending} pending tickets are`} kept for the next start.`
 }

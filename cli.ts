@@ -1,0 +1,97 @@
+// First of all: from here on nothing but what belongs there reaches standard output.
+import './lib/node/stdout-guard'
+import { resolve } from 'node:path'
+import { readCommandLine, type CommandLine } from './lib/node/command-line'
+import { audit } from './lib/node/commands/audit'
+import { helpOn } from './lib/node/commands/help'
+import { status } from './lib/node/commands/status'
+import { stop } from './lib/node/commands/stop'
+import { checkReach, pageUrl, readConfig, warningsOf } from './lib/node/config'
+import { outputTo } from './lib/node/output'
+import { VERSION } from './lib/node/version'
+
+// Nobody may read the log any more, which is no reason to end.
+process.stderr.on('error', () => {})
+
+const note = (message: string): void => { process.stderr.write(`readyroom: ${message}\n`) }
+
+try {
+  const line = readCommandLine(process.argv.slice(2))
+  const code = await execute(line)
+  if (code !== undefined) process.exit(code)
+} catch (err) {
+  note(messageOf(err))
+  process.exit(exitCodeOf(err))
+}
+
+/** The exit code, or undefined where the process goes on by itself. */
+async function execute (line: CommandLine): Promise<number | undefined> {
+  const { command, flags, json, verify, head, since } = line
+  const out = outputTo(process.stdout)
+  if (line.version) {
+    await out.write(`${VERSION}\n`)
+    return 0
+  }
+  switch (command) {
+    case 'help':
+      await out.write(helpOn(line.topic))
+      return 0
+    case 'status': {
+      const config = readConfig({ flags, cwd: workingFolder() })
+      const { askDaemon } = await import('./lib/node/ask-daemon')
+      return status({ askDaemon: () => askDaemon(config), json, out })
+    }
+    case 'stop': {
+      const config = readConfig({ flags, cwd: workingFolder() })
+      const { askDaemon, stopDaemon } = await import('./lib/node/ask-daemon')
+      return stop({ askDaemon: () => askDaemon(config), stopDaemon: () => stopDaemon(config), out })
+    }
+    case 'audit': {
+      const { stateDir } = readConfig({ flags, cwd: workingFolder() })
+      return audit({ stateDir, json, verify, head, since, out, note })
+    }
+    default:
+      await open(line)
+  }
+}
+
+async function open ({ command, flags, linger }: CommandLine): Promise<void> {
+  const cwd = workingFolder()
+  const config = readConfig({ command: command === 'serve' ? 'serve' : 'stdio', linger, flags, cwd })
+  checkReach(config, flags)
+  const [{ createLog }, { run }, { daemonOpener }, { welcome }] = await Promise.all([
+    import('./lib/node/log'), import('./lib/node/run'), import('./server'), import('./lib/node/welcome')
+  ])
+  const log = createLog({ token: config.token })
+  for (const warning of warningsOf(config)) log.warn({}, warning)
+
+  await run({
+    config,
+    version: VERSION,
+    log,
+    cwd,
+    openDaemon: daemonOpener({ version: VERSION, log }),
+    onOpen ({ page, standsBy, agent }) {
+      if (process.stderr.isTTY && !agent) {
+        process.stderr.write(welcome({ config: { ...config, ...page }, script: resolve(process.argv[1] ?? ''), standsBy }))
+      } else {
+        log.info({ page: pageUrl(page) }, 'The heads-up page is open')
+      }
+    }
+  })
+}
+
+/** Empty where the folder that we were started in is gone; a path that is relative to it then means nothing. */
+function workingFolder (): string {
+  try { return process.cwd() } catch { return '' }
+}
+
+/** What was foreseen says itself what to do; for the rest, where it came from helps whoever is told of it. */
+function messageOf (err: unknown): string {
+  if (!(err instanceof Error)) return String(err)
+  return err.name === 'Error' || err.name.endsWith('TypeError') ? err.stack ?? err.message : err.message
+}
+
+function exitCodeOf (err: unknown): number {
+  return err instanceof Error && 'exitCode' in err && typeof err.exitCode === 'number' ? err.exitCode : 1
+}

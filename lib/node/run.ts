@@ -1,0 +1,70 @@
+import type { Log } from './log'
+import type { Config } from './config'
+import { Membership, type MembershipOptions } from './membership'
+import { onShutdown, type ShutdownOptions } from './shutdown'
+import { isAgentOn } from './stdin'
+import { serveMcpStdio } from './stdio'
+import { streamOf, UNNAMED } from './stream'
+
+export interface RunOptions {
+  config: Config
+  version: string
+  log: Log
+  openDaemon: MembershipOptions['openDaemon']
+  /** The working folder, where there is one. */
+  cwd: string
+  /** Called once this process has its place. `standsBy`: another process is the daemon. */
+  onOpen: (place: { page: Pick<Config, 'bind' | 'port'>, standsBy: boolean, agent: boolean }) => void
+  from?: ShutdownOptions['from']
+}
+
+/**
+ * What `readyroom` and `readyroom serve` do: take a place among the processes of this machine, speak MCP where an agent
+ * is on standard input, and leave when the agent does, on a signal, or when the place has come to its end.
+ *
+ * Resolves when the place is taken; the process then ends by itself. @throws RefusedError where there is none to be had
+ */
+export async function run ({ config, version, log, openDaemon, cwd, onOpen, from }: RunOptions): Promise<void> {
+  const membership = new Membership({ config, version, log, openDaemon })
+  // Answered before anything else is known: clients give a server few seconds to say hello.
+  const agent = config.command === 'stdio' && isAgentOn(0) ? serveMcpStdio({ desk: membership, stream: ownStream(), version, log }) : undefined
+  let leaving = false
+
+  const end = onShutdown({
+    log,
+    ...(from && { from }),
+    close: async () => {
+      leaving = true
+      // Calls in flight are answered while there still is a desk to ask.
+      await agent?.close()
+      // Only what an agent has used is worth keeping open for it.
+      await membership.leave({ successor: agent?.spoken ?? false })
+      if (agent !== undefined) await written(process.stdout)
+    }
+  })
+  agent?.ended.then(() => end('the agent has left'))
+
+  try {
+    await membership.start()
+  } catch (err) {
+    if (leaving) return
+    throw err
+  }
+  membership.ended.then(why => end(why))
+  if (leaving) return
+  const { bind } = membership.config
+  onOpen({ page: { bind, port: membership.daemon?.port ?? config.port }, standsBy: membership.role === 'client', agent: agent !== undefined })
+
+  function ownStream (): string {
+    const stream = streamOf(config.stream, cwd)
+    if (stream === undefined) {
+      log.warn({ cwd }, `The working folder has no name to call the stream by; tickets that name none are from "${UNNAMED}". Set READYROOM_STREAM to another name`)
+    }
+    return stream ?? UNNAMED
+  }
+}
+
+/** Resolves when everything written so far is out, or nobody reads it any more. */
+function written (stream: NodeJS.WritableStream): Promise<void> {
+  return new Promise(resolve => { stream.write('', () => resolve()) })
+}

@@ -1,0 +1,30 @@
+import type { Logger } from 'pino'
+import { buildApp } from './app'
+import type { OpenDaemon, OpenDaemonContext } from './lib/node/election'
+import { FileTicketStore } from './lib/node/file-store'
+
+export interface ServerOptions { version: string, log: Logger }
+
+/**
+ * How this process becomes the daemon: the app on the file store, listening. Whoever gives the lock of the folder gets
+ * it back with `close`, or with the error when the queue cannot be loaded or the port cannot be had; nothing is left
+ * open then.
+ */
+export function daemonOpener ({ version, log }: ServerOptions): (context: OpenDaemonContext) => Promise<OpenDaemon> {
+  // Where it listens is said once, by whoever starts it, and in words.
+  const logger = log.child({}, { level: 'warn' })
+
+  return async function openDaemon ({ config, lock, instance, internal }) {
+    const { token, port, bind, allowedOrigins, originPolicy, trustProxy, frameAncestors } = config
+    const store = new FileTicketStore({ dir: lock.dir, instance, lock, log })
+    const app = await buildApp({ store, version, instance, token, port, allowedOrigins, originPolicy, trustProxy, frameAncestors, internal, logger })
+    try {
+      await app.listen({ host: bind, port, exclusive: true })
+    } catch (err) {
+      await app.close()
+      throw err
+    }
+    const { desk, presence } = app.readyroom
+    return { port, desk, presence, close: () => app.close() }
+  }
+}
