@@ -70,18 +70,14 @@ export function createCaller (port: number, connections = 64): { post (path: str
 export const toolCall = (id: number, name: string, args: object): object =>
   ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } })
 
-/** Calls a second over `ms` milliseconds, with `callers` at once. Every call must succeed. */
-export async function throughput (callers: number, ms: number, call: (n: number) => Promise<unknown>): Promise<number> {
-  let done = 0
-  const end = performance.now() + ms
+/** Calls a second while `count` of them are made, `callers` at once. Every call must succeed. */
+export async function throughput (callers: number, count: number, call: (n: number) => Promise<unknown>): Promise<number> {
+  let next = 0
   const start = performance.now()
   await Promise.all(Array.from({ length: callers }, async () => {
-    while (performance.now() < end) {
-      await call(done)
-      done++
-    }
+    while (next < count) await call(next++)
   }))
-  return done / ((performance.now() - start) / 1_000)
+  return count / ((performance.now() - start) / 1_000)
 }
 
 /** How long each of `count` calls took, one after the other, in milliseconds. */

@@ -1,0 +1,21 @@
+// Prints the numbers that the README quotes. Each is a ratio within one run, with its absolute beside it.
+//   npm run bench [-- name ...]
+import { askBench } from './ask'
+import type { Print } from './harness'
+import { memoryBench } from './memory'
+import { storeBench } from './store'
+import { waitBench } from './wait'
+
+const benches: Record<string, (print: Print) => Promise<void>> = {
+  store: storeBench,
+  ask: askBench,
+  wait: waitBench,
+  memory: memoryBench
+}
+
+const asked = process.argv.slice(2)
+for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+  const bench = benches[name]
+  if (bench === undefined) throw new Error(`No benchmark ${name}; there are ${Object.keys(benches).join(', ')}`)
+  await bench(line => { process.stdout.write(`${line}\n`) })
+}
