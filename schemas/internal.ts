@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { AskHumanInputSchema } from './mcp'
-import { TicketIdSchema } from './ticket'
+import { AskHumanInputSchema, ListPendingOutputSchema } from './mcp'
+import { TicketIdSchema, TicketSchema } from './ticket'
 
 /**
  * How a client process hands a tool call to the daemon: POST /internal/tool-call. The client has resolved the stream
@@ -14,4 +14,76 @@ export const ToolCallSchema = Type.Object({
   ask: Type.Optional(AskHumanInputSchema)
 }, { additionalProperties: false })
 
+/** The ticket, or, for list_pending, the list. */
+export const ToolReplySchema = Type.Object({
+  ticket: Type.Optional(TicketSchema),
+  pending: Type.Optional(ListPendingOutputSchema)
+}, { additionalProperties: false })
+
+export const NonceSchema = Type.String({ minLength: 16, maxLength: 200 })
+
+export const ProveBodySchema = Type.Object({ nonce: NonceSchema }, { additionalProperties: false })
+
+/** POST /internal/prove: the proof is an HMAC under a secret that is never sent; see lib/node/proof. */
+export const ProveReplySchema = Type.Object({
+  instance: Type.String(),
+  port: Type.Integer(),
+  version: Type.String(),
+  protocol: Type.Integer(),
+  proof: Type.String()
+})
+
+/** GET /internal/identity: for a process of this machine that finds the port taken and shares no secret with its holder. */
+export const IdentitySchema = Type.Object({
+  readyroom: Type.Literal(true),
+  version: Type.String(),
+  protocol: Type.Integer(),
+  instance: Type.String(),
+  uid: Type.Integer({ description: 'The user that it runs as; -1 where the system has none' }),
+  state_dir: Type.Optional(Type.String({ description: 'Left out where a token guards the daemon' }))
+})
+
+const ClientSchema = Type.Object({ pid: Type.Integer(), version: Type.String() }, { additionalProperties: false })
+
+export const DaemonStatusSchema = Type.Object({
+  pid: Type.Integer(),
+  port: Type.Integer(),
+  version: Type.String(),
+  protocol: Type.Integer(),
+  instance: Type.String(),
+  started_at: Type.String(),
+  state_dir: Type.String(),
+  bind: Type.String(),
+  token_set: Type.Boolean(),
+  lingering: Type.Boolean({ description: 'Left behind by an agent for what is still pending' }),
+  pending: Type.Integer(),
+  waiting: Type.Integer({ description: 'Calls of wait_for_answer that are under way' }),
+  pages: Type.Integer({ description: 'Event streams that are open' }),
+  clients: Type.Array(ClientSchema)
+})
+
+/** GET /internal/join: what a client must know to tell whether it belongs here, and to take over later. */
+export const JoinReplySchema = Type.Object({
+  status: DaemonStatusSchema,
+  token_tag: Type.String({ description: 'A keyed digest of the token: equal where the tokens are' }),
+  sealed: Type.String({ description: 'The settings that a takeover keeps, encrypted' })
+})
+
+export const AttachQuerySchema = Type.Object({
+  pid: Type.Integer({ minimum: 0 }),
+  version: Type.String({ maxLength: 100 })
+}, { additionalProperties: false })
+
+export const HandOverBodySchema = Type.Object({
+  version: Type.String({ maxLength: 100 }),
+  protocol: Type.Integer({ minimum: 0 })
+}, { additionalProperties: false })
+
+export const DoneSchema = Type.Object({ done: Type.Literal(true) }, { additionalProperties: false })
+
 export type ToolCall = Static<typeof ToolCallSchema>
+export type ToolReply = Static<typeof ToolReplySchema>
+export type ProveReply = Static<typeof ProveReplySchema>
+export type Identity = Static<typeof IdentitySchema>
+export type DaemonStatus = Static<typeof DaemonStatusSchema>
+export type JoinReply = Static<typeof JoinReplySchema>
