@@ -101,6 +101,26 @@ export class AuditLog {
     }
   }
 
+  /**
+   * Whether the file under this name is still the one that is written. Where it was moved, deleted or replaced, what is
+   * written would be lost with the process, so the next append refuses until it is back.
+   */
+  async confirm (): Promise<boolean> {
+    const { head, end } = this.#mark
+    try {
+      const file = await this.#disk.open(this.path, 'read')
+      try {
+        if (await endsIn(file, head, end)) return true
+      } finally {
+        await file.close()
+      }
+    } catch (err) {
+      if (errorCode(err) !== 'ENOENT') throw err
+    }
+    this.#unsure = true
+    return false
+  }
+
   close (): Promise<void> {
     return this.#file.close()
   }

@@ -30,6 +30,8 @@ export interface FileStoreOptions {
   now?: () => number
   /** The file operations; another one stands in for a disk that fails. */
   io?: Disk
+  /** How long after a change a snapshot is written, in milliseconds; 5,000 if left out. */
+  snapshotMs?: number
 }
 
 /**
@@ -53,14 +55,14 @@ export class FileTicketStore implements TicketStore {
   #loading: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor ({ dir, instance, lock, log = silentLog, now = Date.now, io = realDisk }: FileStoreOptions) {
+  constructor ({ dir, instance, lock, log = silentLog, now = Date.now, io = realDisk, snapshotMs }: FileStoreOptions) {
     this.#dir = resolve(dir)
     this.#instance = instance
     this.#lock = lock
     this.#log = log
     this.#now = now
     this.#disk = io
-    this.#keeper = new SnapshotKeeper({ write: () => this.#snapshot(), log })
+    this.#keeper = new SnapshotKeeper({ write: () => this.#snapshot(), log, delayMs: snapshotMs })
   }
 
   /**
@@ -188,8 +190,11 @@ export class FileTicketStore implements TicketStore {
       { cause: err })
   }
 
-  #snapshot (): Promise<number> {
+  async #snapshot (): Promise<number> {
     const { live, auditLog } = this.#opened
+    if (!await auditLog.confirm()) {
+      throw new Error(`${auditLog.path} was moved, deleted or replaced while Ready Room was writing it. Put it back: until then nothing more is accepted.`)
+    }
     live.prune(this.#today())
     return writeSnapshot(this.#disk, this.#dir, { mark: auditLog.mark, records: live.records() })
   }

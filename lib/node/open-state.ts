@@ -29,7 +29,7 @@ export async function openState (options: OpenOptions): Promise<State> {
   try {
     const size = await auditLog.size()
     const snapshot = await usableSnapshot(options, auditLog, size)
-    const opened = await TicketIndex.open(dir, auditLog, size, log)
+    const opened = await TicketIndex.open(options, auditLog, size)
     index = opened.index
 
     const [covered, indexed] = [snapshot?.mark ?? START, opened.mark]

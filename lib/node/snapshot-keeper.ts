@@ -1,6 +1,5 @@
 import type { Log } from './log'
 
-/** How long after a change a snapshot is written, in milliseconds. */
 const DELAY_MS = 5_000
 /** After so many entries it is not put off further. */
 const MANY = 1_000
@@ -9,6 +8,8 @@ export interface KeeperOptions {
   /** Writes a snapshot of what is durable now, and says how many bytes it took. */
   write: () => Promise<number>
   log: Log
+  /** How long after a change a snapshot is written, in milliseconds. */
+  delayMs?: number | undefined
 }
 
 /**
@@ -19,6 +20,7 @@ export interface KeeperOptions {
 export class SnapshotKeeper {
   readonly #write: () => Promise<number>
   readonly #log: Log
+  readonly #delayMs: number
   #entries = 0
   #bytes = 0
   #size = 0
@@ -26,16 +28,17 @@ export class SnapshotKeeper {
   #writing: Promise<void> | undefined
   #closed = false
 
-  constructor ({ write, log }: KeeperOptions) {
+  constructor ({ write, log, delayMs = DELAY_MS }: KeeperOptions) {
     this.#write = write
     this.#log = log
+    this.#delayMs = delayMs
   }
 
   /** Says that the log has grown. */
   touch (entries: number, bytes: number): void {
     this.#entries += entries
     this.#bytes += bytes
-    if (!this.#closed) this.#timer ??= setTimeout(() => this.#due(), DELAY_MS)
+    if (!this.#closed) this.#timer ??= setTimeout(() => this.#due(), this.#delayMs)
   }
 
   /** Writes what is still to be written. Resolves when nothing is under way and no timer is left. */
@@ -62,7 +65,8 @@ export class SnapshotKeeper {
     try {
       this.#size = await this.#write()
     } catch (err) {
-      this.#log.warn({ err }, 'The snapshot tickets.json could not be written. Nothing is lost: the audit log holds every ticket, and the next start reads more of it.')
+      const why = err instanceof Error ? err.message : String(err)
+      this.#log.warn({ err }, `The snapshot tickets.json could not be written; the next start reads more of the audit log instead. ${why}`)
       // The next change tries again.
       this.#entries += entries
       this.#bytes += bytes

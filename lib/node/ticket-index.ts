@@ -14,6 +14,8 @@ const GATHER_MS = 500
 /** How long after a failure they are tried again, in milliseconds. */
 const RETRY_MS = 30_000
 
+export interface IndexOptions { dir: string, log: Log }
+
 /**
  * Finds the place in the audit log of any entry, of any ticket's latest one, and of the settled tickets in order. It is
  * written behind the commits, in rows at a time: what the tables do not have yet is held in memory beside them, so that
@@ -36,26 +38,32 @@ export class TicketIndex {
   #stuck = false
   #closed = false
 
-  private constructor (path: string, db: IndexDb, log: Log) {
-    this.#path = path
+  private constructor ({ dir, log }: IndexOptions, db: IndexDb) {
+    this.#path = join(dir, INDEX_FILE)
     this.#db = db
     this.#log = log
   }
 
   /** Opens the index; one that cannot be right for this log is made anew. `mark` says from where it must be fed. */
-  static async open (dir: string, auditLog: AuditLog, size: number, log: Log): Promise<{ index: TicketIndex, mark: LogMark }> {
+  static async open (options: IndexOptions, auditLog: AuditLog, size: number): Promise<{ index: TicketIndex, mark: LogMark }> {
+    const { dir, log } = options
     const path = join(dir, INDEX_FILE)
     let db: IndexDb | undefined
     try {
       db = IndexDb.open(path)
       const mark = db.mark()
-      if (mark.end <= size && (mark.end === 0 || await auditLog.holds(mark))) return { index: new TicketIndex(path, db, log), mark }
+      if (mark.end <= size && (mark.end === 0 || await auditLog.holds(mark))) return { index: new TicketIndex(options, db), mark }
       log.warn({ file: path }, 'The index does not belong to this audit log. It is made anew.')
     } catch (err) {
       log.warn({ file: path, err }, 'The index cannot be read. It is made anew from the audit log.')
     }
     db?.close()
-    return { index: new TicketIndex(path, fresh(path, log), log), mark: START }
+    return { index: new TicketIndex(options, fresh(path, log)), mark: START }
+  }
+
+  /** How many entries are held in memory because the tables do not have them yet. */
+  get waiting (): number {
+    return this.#tail.length
   }
 
   /** Takes in the entry that follows the last one. */

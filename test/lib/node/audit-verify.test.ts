@@ -6,9 +6,10 @@ import { readAudit, verifyAudit } from '../../../lib/node/audit-verify'
 import { realDisk } from '../../../lib/node/disk'
 import { FileTicketStore } from '../../../lib/node/file-store'
 import { at, decide, START } from '../../helpers/decisions'
+import { testFolder } from '../../helpers/folder'
 
 async function written (t: Test, count: number) {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const store = new FileTicketStore({ dir, instance: 'test', now: () => START })
   t.teardown(() => store.close())
   await store.load()
@@ -32,7 +33,7 @@ t.test('a log that holds is reported with its head, while the daemon has it open
 })
 
 t.test('no log and an empty log are logs without entries', async t => {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const path = join(dir, 'audit.jsonl')
   t.strictSame(await verifyAudit(dir), { path, ok: true, entries: 0, head: EMPTY_HEAD })
   t.strictSame(await all(dir), [])

@@ -1,4 +1,4 @@
-import { copyFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { verifyAudit } from '../../../lib/node/audit-verify'
@@ -6,6 +6,7 @@ import { acquireFolder, FolderHeldError } from '../../../lib/node/folder-lock'
 import { answered, at, cancelled, decide } from '../../helpers/decisions'
 import { faultyDisk, fullInTheMiddle, systemError } from '../../helpers/disk'
 import { filesLike, logLines, memoryLog, openStore } from '../../helpers/file-store'
+import { testFolder } from '../../helpers/folder'
 
 const LOG = 'audit.jsonl'
 const unavailable = { code: 'STORE_UNAVAILABLE' }
@@ -13,7 +14,7 @@ const settle = (commits: Array<Promise<unknown>>) => Promise.allSettled(commits)
 
 t.test('what arrives while a sync is under way shares the next write, and its batch is its first seq', async t => {
   const disk = faultyDisk()
-  const store = await openStore(t, t.testdir(), { io: disk.io })
+  const store = await openStore(t, testFolder(t), { io: disk.io })
   const [syncing, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   disk.around = async ({ op, name }, go) => {
     if (op === 'sync' && name === LOG) {
@@ -34,7 +35,8 @@ t.test('what arrives while a sync is under way shares the next write, and its ba
 
 t.test('nothing of a commit shows before its sync has ended, and a rival is refused only then', async t => {
   const disk = faultyDisk()
-  const store = await openStore(t, t.testdir(), { io: disk.io })
+  const dir = testFolder(t)
+  const store = await openStore(t, dir, { io: disk.io })
   const one = decide('one')
   await store.commit(one)
   const before = store.head()
@@ -60,7 +62,7 @@ t.test('nothing of a commit shows before its sync has ended, and a rival is refu
   t.equal(await store.get('two'), undefined)
   t.equal((await store.since(0, 10)).length, 1)
   t.strictSame(await store.history(undefined, 10), [])
-  t.equal(logLines(join(t.testdirName)).length, 3, 'the lines are in the file already')
+  t.equal(logLines(dir).length, 3, 'the lines are in the file already')
   t.equal(ended, 0)
   release.resolve()
   await Promise.all(commits)
@@ -76,7 +78,7 @@ for (const [what, op, around, says] of [
   t.test(`${what} fails its whole batch, changes nothing, and is over when the disk is well`, async t => {
     const disk = faultyDisk()
     const log = memoryLog()
-    const dir = t.testdir()
+    const dir = testFolder(t)
     const store = await openStore(t, dir, { io: disk.io, log })
     const one = decide('one')
     await store.commit(one)
@@ -106,7 +108,7 @@ for (const [what, op, around, says] of [
 
 t.test('while the file cannot be cut back every commit fails, and the first after that goes through', async t => {
   const disk = faultyDisk()
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const store = await openStore(t, dir, { io: disk.io })
   await store.commit(decide('one'))
   let broken = true
@@ -127,7 +129,7 @@ t.test('while the file cannot be cut back every commit fails, and the first afte
 
 t.test('a kill before the cut leaves a torn tail that the next start sets aside', async t => {
   const disk = faultyDisk()
-  const dir = t.testdir({ first: {}, second: {} })
+  const dir = testFolder(t, { first: {}, second: {} })
   const first = await openStore(t, join(dir, 'first'), { io: disk.io })
   await first.commit(decide('one'))
   disk.around = async (call, go) => {
@@ -145,7 +147,7 @@ t.test('a kill before the cut leaves a torn tail that the next start sets aside'
 
 t.test('a log that was moved away or cut under a running store is never written over', async t => {
   const disk = faultyDisk()
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const path = join(dir, LOG)
   const store = await openStore(t, dir, { io: disk.io })
   await store.commit(decide('one'))
@@ -175,7 +177,7 @@ t.test('a snapshot that cannot be written is a warning, and the next start reads
     return await go()
   })
   const log = memoryLog()
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const store = await openStore(t, dir, { io: disk.io, log })
   await store.commit(decide('one'))
   await store.close()
@@ -186,10 +188,64 @@ t.test('a snapshot that cannot be written is a warning, and the next start reads
   t.strictSame(filesLike(dir, 'tickets.json'), [])
 })
 
+t.test('a log that is deleted under a running store is noticed, and nothing more is acknowledged until it is back', async t => {
+  const dir = testFolder(t)
+  const path = join(dir, LOG)
+  const log = memoryLog()
+  const warned = Promise.withResolvers<void>()
+  const warn = log.warn
+  log.warn = (fields, message) => {
+    warn(fields, message)
+    warned.resolve()
+  }
+  const first = await openStore(t, dir)
+  await first.commit(decide('one'))
+  await first.close()
+  const store = await openStore(t, dir, { log, snapshotMs: 1 })
+  renameSync(path, `${path}.moved`)
+  await store.commit(decide('two'))
+  await warned.promise
+  t.match(log.lines.at(-1), /audit\.jsonl was moved, deleted or replaced/)
+  await t.rejects(store.commit(decide('three')), { ...unavailable, message: /ENOENT/ })
+  renameSync(`${path}.moved`, path)
+  t.match(await store.commit(decide('three')), { seq: 3 })
+  t.match(await verifyAudit(dir), { ok: true, entries: 3 })
+})
+
+t.test('a snapshot is written some time after a change, without holding up the commits that go on', async t => {
+  const disk = faultyDisk()
+  const [renaming, release, renamed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const dir = testFolder(t)
+  const store = await openStore(t, dir, { io: disk.io, snapshotMs: 1 })
+  const copy = join(dir, 'copy')
+  mkdirSync(copy)
+  disk.around = async (call, go) => {
+    if (call.op !== 'rename' || filesLike(copy, LOG).length > 0) return await go()
+    renaming.resolve()
+    await release.promise
+    await go()
+    // As a kill right after it would leave the folder.
+    for (const name of [LOG, 'tickets.json']) copyFileSync(join(dir, name), join(copy, name))
+    renamed.resolve()
+  }
+  const one = decide('one')
+  await store.commit(one)
+  await renaming.promise
+  await store.commit(answered(one))
+  await store.commit(decide('two'))
+  release.resolve()
+  await renamed.promise
+  const { seq, tickets } = JSON.parse(readFileSync(join(copy, 'tickets.json'), 'utf8'))
+  t.strictSame([seq, tickets.map(({ ticket }: { ticket: { id: string, status: string } }) => [ticket.id, ticket.status])], [1, [['one', 'pending']]],
+    'it is of one moment, whatever came while it was written')
+  const again = await openStore(t, copy)
+  t.strictSame((await again.list({})).map(({ id, status }) => [id, status]), [['one', 'answered'], ['two', 'pending']])
+})
+
 t.test('files are for their owner alone, and the folder has one owner at a time until close has ended', async t => {
   const umask = process.umask(0)
   t.teardown(() => process.umask(umask))
-  const dir = join(t.testdir(), 'state')
+  const dir = join(testFolder(t), 'state')
   const store = await openStore(t, dir)
   await store.commit(decide('one'))
   await t.rejects(openStore(t, dir), FolderHeldError)

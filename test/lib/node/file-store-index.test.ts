@@ -5,13 +5,14 @@ import { openDatabase } from '../../../lib/node/sqlite'
 import type { TicketStore } from '../../../lib/store'
 import { answered, at, decide, START, undone } from '../../helpers/decisions'
 import { logLines, memoryLog, openStore } from '../../helpers/file-store'
+import { testFolder } from '../../helpers/folder'
 
 const INDEX = 'index.db'
 const DAY = 86_400_000
 const later = { now: () => START + 2 * DAY }
 
 /** A closed folder of tickets settled two days ago: nothing of them is live, all is read through the index. */
-async function folder (t: Test, count: number, dir = t.testdir()): Promise<string> {
+async function folder (t: Test, count: number, dir = testFolder(t)): Promise<string> {
   const store = await openStore(t, dir, later)
   const ids = Array.from({ length: count }, (_, i) => `ticket ${i + 1}`)
   await Promise.all(ids.map(id => store.commit(decide(id))))
@@ -41,7 +42,7 @@ t.test('tickets settled long ago are found after a start, without one in memory'
 })
 
 t.test('an index that is missing, of another kind, of another log, behind or of a later version is made right', async t => {
-  const dir = t.testdir({ work: {}, other: {}, young: {} })
+  const dir = testFolder(t, { work: {}, other: {}, young: {} })
   const [work, other, young] = ['work', 'other', 'young'].map(name => join(dir, name)) as [string, string, string]
   await folder(t, 2_500, work)
   await folder(t, 40, other)
@@ -88,7 +89,7 @@ t.test('an index that leads to a wrong place is found out by the line there, and
     'UPDATE entries SET start = (SELECT start FROM entries WHERE seq = 3), stop = (SELECT stop FROM entries WHERE seq = 3) WHERE seq <> 3',
     'UPDATE entries SET start = -5, stop = 1e15 WHERE seq < 100'
   ]) {
-    const dir = await folder(t, 60, t.testdir())
+    const dir = await folder(t, 60, testFolder(t))
     const db = openDatabase(join(dir, INDEX))
     db.exec(spoil)
     db.close()
@@ -148,7 +149,7 @@ t.test('entries that the index has not taken in yet count like all others', asyn
 })
 
 t.test('thousands of commits pass through the index in slices, and every read stays right', async t => {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const store = await openStore(t, dir)
   for (let round = 0; round < 6; round++) {
     const ids = Array.from({ length: 700 }, (_, i) => `ticket ${round * 700 + i}`)

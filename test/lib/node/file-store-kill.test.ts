@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { verifyAudit } from '../../../lib/node/audit-verify'
 import { openStore } from '../../helpers/file-store'
+import { testFolder } from '../../helpers/folder'
 
 const root = resolve(import.meta.dirname, '../../..')
 
@@ -31,7 +32,7 @@ async function killed (t: Test, dir: string, round: number, acknowledged: number
 }
 
 t.test('a kill at any instant loses nothing that was acknowledged', { timeout: 100_000 }, async t => {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const promised = new Map<string, number>()
   for (let round = 0; round < 20; round++) {
     // Every third time in the middle of a close, with its snapshot and its index; otherwise in mid-write.

@@ -7,6 +7,7 @@ import { acquireFolder } from '../../../lib/node/folder-lock'
 import { nodeHash } from '../../../lib/node/replay'
 import { answered, at, decide } from '../../helpers/decisions'
 import { filesLike, logLines, memoryLog, openStore } from '../../helpers/file-store'
+import { testFolder } from '../../helpers/folder'
 
 const LOG = 'audit.jsonl'
 const SNAPSHOT = 'tickets.json'
@@ -14,7 +15,7 @@ const text = (dir: string, name: string) => readFileSync(join(dir, name), 'utf8'
 const writeLog = (dir: string, lines: string[]) => writeFileSync(join(dir, LOG), lines.map(line => `${line}\n`).join(''))
 
 /** A closed folder with so many pending tickets, written one commit at a time. */
-async function folder (t: Test, count: number, dir = t.testdir()): Promise<string> {
+async function folder (t: Test, count: number, dir = testFolder(t)): Promise<string> {
   const store = await openStore(t, dir)
   for (let i = 1; i <= count; i++) await store.commit(decide(`ticket ${i}`, {}, i))
   await store.close()
@@ -70,7 +71,7 @@ t.test('a snapshot changed in a single byte, or in place of which something else
 })
 
 t.test('a snapshot of another log, and one of a longer log, are set aside', async t => {
-  const dir = t.testdir({ one: {}, two: {} })
+  const dir = testFolder(t, { one: {}, two: {} })
   const [one, two] = [await folder(t, 3, join(dir, 'one')), join(dir, 'two')]
   const other = await openStore(t, two, { instance: 'other' })
   for (const id of ['v', 'w', 'x', 'y', 'z']) await other.commit(decide(id))
@@ -91,7 +92,7 @@ t.test('a snapshot of another log, and one of a longer log, are set aside', asyn
 
 t.test('a log that is gone while the snapshot has tickets is asked for, and nothing is touched', async t => {
   for (const spoil of [rmSync, (path: string) => truncateSync(path)]) {
-    const dir = await folder(t, 2, t.testdir())
+    const dir = await folder(t, 2, testFolder(t))
     const was = text(dir, SNAPSHOT)
     spoil(join(dir, LOG))
     const opening = openStore(t, dir)
@@ -110,7 +111,7 @@ t.test('a last line cut at any byte is set aside, and the log goes on from the l
   const cuts = Array.from({ length: whole.length - from - 1 }, (_, i) => from + 1 + i)
     .filter((_, i, { length }) => i % 23 === 0 || i > length - 3)
   for (const cut of cuts) {
-    const fresh = t.testdir({ [LOG]: whole.subarray(0, cut) })
+    const fresh = testFolder(t, { [LOG]: whole.subarray(0, cut) })
     const log = memoryLog()
     const store = await openStore(t, fresh, { log })
     t.strictSame(await idsOf(store), ['ticket 1', 'ticket 2'])
@@ -126,7 +127,7 @@ t.test('a last line cut at any byte is set aside, and the log goes on from the l
 })
 
 t.test('a write of many entries that was interrupted is set aside from its first bad line on', async t => {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const store = await openStore(t, dir)
   await store.commit(decide('before'))
   await Promise.all(['a', 'b', 'c', 'd'].map(id => store.commit(decide(id))))
@@ -135,7 +136,7 @@ t.test('a write of many entries that was interrupted is set aside from its first
   t.strictSame(lines.map(line => JSON.parse(line).batch), [1, 2, 2, 2, 2])
   // A disk may have written the later pages of a write and not the earlier ones.
   for (const [bad, left] of [[1, ['before']], [2, ['a', 'before']], [4, ['a', 'b', 'before', 'c']]] as const) {
-    const fresh = t.testdir()
+    const fresh = testFolder(t)
     const spoilt = lines.with(bad, '\0'.repeat(lines[bad]!.length))
     writeLog(fresh, spoilt)
     const again = await openStore(t, fresh)
@@ -148,7 +149,7 @@ t.test('a write of many entries that was interrupted is set aside from its first
 
 t.test('zeros and noise behind the last entry, as a power cut leaves them, are set aside', async t => {
   for (const noise of ['\0'.repeat(8_192), '\n', '\n\n{}\n', 'x'.repeat(5 * 1024 * 1024)]) {
-    const dir = t.testdir()
+    const dir = testFolder(t)
     await folder(t, 2, dir)
     appendFileSync(join(dir, LOG), noise)
     const store = await openStore(t, dir)
@@ -164,7 +165,7 @@ t.test('a bad line with a later write behind it refuses to start, names file and
   const lines = logLines(dir)
   for (const bad of [0, 2, 4]) {
     for (const spoilt of [lines.with(bad, lines[bad]!.replace('Ship', 'Skip')), lines.with(bad, ''), lines.toSpliced(bad, 1)]) {
-      const fresh = t.testdir()
+      const fresh = testFolder(t)
       writeLog(fresh, spoilt)
       await t.rejects(openStore(t, fresh), {
         name: 'DamagedLogError', line: bad + 1, path: join(fresh, LOG), message: new RegExp(`Line ${bad + 1} of .*${LOG} is damaged.*READYROOM_STATE_DIR`)

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { acquireFolder, FolderError, FolderHeldError, LOCK_FILE } from '../../../lib/node/folder-lock'
+import { testFolder } from '../../helpers/folder'
 
 const root = resolve(import.meta.dirname, '../../..')
 
@@ -30,7 +31,7 @@ async function holder (t: Test, dir: string, command = process.execPath, before:
 }
 
 t.test('the folder is created for its owner alone, whatever the umask', async t => {
-  const dir = join(t.testdir(), 'deep', 'state')
+  const dir = join(testFolder(t), 'deep', 'state')
   const umask = process.umask(0o777)
   t.teardown(() => process.umask(umask))
   process.umask(0o022)
@@ -45,7 +46,7 @@ t.test('the folder is created for its owner alone, whatever the umask', async t 
 })
 
 t.test('one holder at a time in one process, and the next after the first has let go', async t => {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const first = acquireFolder(dir)
   t.throws(() => acquireFolder(dir), FolderHeldError)
   t.throws(() => acquireFolder(dir), { name: 'FolderHeldError', dir, message: /READYROOM_STATE_DIR/ })
@@ -59,7 +60,7 @@ t.test('one holder at a time in one process, and the next after the first has le
 })
 
 t.test('a process that is killed lets go at once', async t => {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   const { child, gone, line } = await holder(t, dir)
   t.equal(line, 'held')
   t.throws(() => acquireFolder(dir), FolderHeldError)
@@ -70,14 +71,14 @@ t.test('a process that is killed lets go at once', async t => {
 })
 
 t.test('a folder that cannot be created names itself, the reason and the variable', async t => {
-  const file = join(t.testdir({ file: 'a file' }), 'file')
+  const file = join(testFolder(t, { file: 'a file' }), 'file')
   t.throws(() => acquireFolder(join(file, 'state')), FolderError)
   t.throws(() => acquireFolder(file), { name: 'FolderError', message: /state folder .*file cannot be used: .*READYROOM_STATE_DIR/ })
   t.throws(() => acquireFolder('/proc/readyroom/state'), { message: /\/proc\/readyroom\/state cannot be used/ })
 })
 
 t.test('a folder of mode 0555 refuses an ordinary user', async t => {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   chmodSync(dir, 0o555)
   const { line } = process.getuid?.() === 0
     ? await holder(t, dir, 'setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath])
@@ -87,7 +88,7 @@ t.test('a folder of mode 0555 refuses an ordinary user', async t => {
 })
 
 t.test('a lock file with something else in it is an error that says so, and stays as it was', async t => {
-  const dir = t.testdir()
+  const dir = testFolder(t)
   writeFileSync(join(dir, LOCK_FILE), 'not a database, and longer than a header of one hundred bytes'.repeat(9))
   t.throws(() => acquireFolder(dir), { name: 'FolderError', message: /not a database/ })
   t.ok(statSync(join(dir, LOCK_FILE)).size > 100)
