@@ -60,13 +60,12 @@ export class Feed {
   hear (entry: AuditEntry): void {
     if (this.#catchingUp || entry.seq <= this.#cursor) return
     if (entry.seq === this.#cursor + 1 && !this.#isFull) this.#send(entry)
-    if (this.#isFull || entry.seq > this.#cursor) this.#catchUp().catch(err => this.#fail(err))
+    if (this.#isFull || entry.seq > this.#cursor) void this.#catchUp()
   }
 
   /** Ends the response. What a stalled reader has not taken is given up. */
   end (): void {
-    const { raw } = this.#reply
-    if (raw.writableLength > 0) raw.destroy()
+    if (this.#isFull) this.#reply.raw.destroy()
     else this.#reply.sse.close()
   }
 
@@ -84,6 +83,7 @@ export class Feed {
     this.#reply.sse.send(message).catch(err => this.#fail(err))
   }
 
+  /** Goes on from the cursor to the end of the log, as fast as the socket takes it. Never rejects. */
   async #catchUp (): Promise<void> {
     if (this.#catchingUp) return
     this.#catchingUp = true
@@ -96,6 +96,8 @@ export class Feed {
           this.#send(entry)
         }
       }
+    } catch (err) {
+      this.#fail(err)
     } finally {
       this.#catchingUp = false
     }
@@ -121,7 +123,7 @@ export class Feed {
 
   #fail (err: unknown): void {
     if (!this.#isOpen) return
-    this.#reply.log.warn({ err }, 'A reader of the events was dropped')
-    this.#reply.raw.destroy()
+    this.#reply.log.warn({ err }, 'The events could not be read for a reader; it can come back with its cursor')
+    this.end()
   }
 }
