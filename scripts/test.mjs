@@ -40,6 +40,8 @@ const tap = (name, { folders, jobs }) => async () => {
 const suites = {
   lint: check('eslint', '.'),
   types: check('tsc', '-p', '.'),
+  // Beside the rest, because these alone may speak of a document.
+  'browser-types': check('tsc', '-p', 'test/browser'),
   unit: tap('unit', { jobs: 2, folders: ['test/*.test.ts', 'test/lib', 'test/plugins', 'test/schemas', 'test/scripts'].filter(f => f.includes('*') || existsSync(root + f)) }),
   conformance: tap('conformance', { jobs: 1, folders: ['test/conformance'] }),
   browser: tap('browser', { jobs: 1, folders: ['test/browser'] }),

@@ -1,4 +1,4 @@
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 // @ts-expect-error a script without types
 import { findChromium as find } from '../../scripts/chromium.mjs'
@@ -23,13 +23,15 @@ export async function launchBrowser (t: Test): Promise<Browser> {
 
 export interface Visit extends PageServerOptions {
   context?: BrowserContextOptions
+  /** The page's clock is the test's to move. */
+  clock?: boolean
   /** Runs before the page is opened: to fill the queue, mostly. */
-  before?: (server: PageServer) => void
+  before?: (server: PageServer) => unknown
 }
 
 /** A page server, a browser profile of its own and a page on it; all of it ends with the test. */
 export async function visit (
-  t: Test, browser: Browser, { context: options, before, ...rest }: Visit = {}
+  t: Test, browser: Browser, { context: options, before, clock, ...rest }: Visit = {}
 ): Promise<{ server: PageServer, page: Page, context: BrowserContext }> {
   const server = await new PageServer(rest).listen()
   const context = await browser.newContext({ viewport: { width: 1_000, height: 900 }, locale: 'en-GB', ...options })
@@ -38,6 +40,7 @@ export async function visit (
     await context.close()
     await server.close()
   })
+  if (clock) await context.clock.install()
   before?.(server)
   const page = await openPage(t, context, server.url)
   return { server, page, context }
@@ -46,15 +49,21 @@ export async function visit (
 /** Opens one more tab. An error in the page or a breach of its policy fails the test. */
 export async function openPage (t: Test, context: BrowserContext, url: string): Promise<Page> {
   const page = await context.newPage()
-  watchPage(page, trouble => t.fail(trouble))
+  await watchPage(page, trouble => t.fail(trouble))
   await page.goto(url)
   return page
 }
 
 /** Calls `report` for each uncaught error and each breach of the Content-Security-Policy, Trusted Types included. */
-export function watchPage (page: Page, report: (trouble: string) => void): void {
+export async function watchPage (page: Page, report: (trouble: string) => void): Promise<void> {
   page.on('pageerror', err => report(`error in the page: ${err.message}`))
-  page.on('console', message => {
-    if (/content security policy|trusted ?type/i.test(message.text())) report(`breach of the policy: ${message.text()}`)
+  await page.exposeFunction('reportBreach', (what: string) => report(`breach of the policy: ${what}`))
+  // A text, since this file is checked without a browser's types: acceptance tests use it too.
+  await page.addInitScript({
+    content: "addEventListener('securitypolicyviolation', e => reportBreach([e.violatedDirective, e.blockedURI, e.sample].join(' ')))"
   })
 }
+
+export const card = (page: Page, id: string): Locator => page.locator(`.card[data-id="${id}"]`)
+export const recent = (page: Page, id: string): Locator => page.locator(`#recent li[data-id="${id}"]`)
+export const live = (page: Page): Promise<void> => page.locator('.feed.live').waitFor()

@@ -37,6 +37,7 @@ export class PageServer {
   readonly prefix: string
   origin = ''
   #streams = new Set<ServerResponse>()
+  #lookAgain = new Set<() => void>()
   #seq = 0
   #log: Array<{ seq: number, ticket: TicketView }> = []
   #app = Fastify({ forceCloseConnections: true, rewriteUrl: ({ url = '/' }) => this.#strip(url) })
@@ -55,6 +56,7 @@ export class PageServer {
     await app.register(page)
     app.addHook('onRequest', async ({ method, raw, headers }, reply) => {
       this.seen.push({ method, url: raw.url ?? '', authorization: headers.authorization, lastEventId: headers['last-event-id'] as string | undefined })
+      this.#changed()
       if (this.isDown) return reply.hijack().raw.destroy()
       if (raw.url?.startsWith('/api') && this.token !== undefined && headers.authorization !== `Bearer ${this.token}`) {
         return refuse(reply, 401, 'UNAUTHORIZED', 'A bearer token is required.')
@@ -87,6 +89,23 @@ export class PageServer {
   }
 
   async close (): Promise<void> { await this.#app.close() }
+
+  /** Resolves once `isTrue` holds: looked at now, and after each request and each stream that opens or ends. */
+  async when (isTrue: () => boolean, what: string, deadlineMs = 10_000): Promise<void> {
+    if (isTrue()) return
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const look = () => { if (isTrue()) resolve() }
+    const timer = setTimeout(() => reject(new Error(`Not within ${deadlineMs} ms: ${what}`)), deadlineMs)
+    this.#lookAgain.add(look)
+    try {
+      await promise
+    } finally {
+      clearTimeout(timer)
+      this.#lookAgain.delete(look)
+    }
+  }
+
+  #changed (): void { for (const look of this.#lookAgain) look() }
 
   iso (offsetMs = 0): string { return new Date(Date.now() + this.skewMs + offsetMs).toISOString() }
 
@@ -123,10 +142,10 @@ export class PageServer {
 
   /** Changes the list without a word on the stream. */
   quietly (run: () => void): void {
-    const streams = this.#streams
-    this.#streams = new Set()
+    const streams = [...this.#streams]
+    this.#streams.clear()
     run()
-    this.#streams = streams
+    for (const stream of streams) this.#streams.add(stream)
   }
 
   dropStreams (): void {
@@ -166,7 +185,11 @@ export class PageServer {
       for (const entry of this.#log.filter(({ seq }) => seq > Number(lastEventId))) raw.write(frame(entry))
     }
     this.#streams.add(raw)
-    raw.on('close', () => this.#streams.delete(raw))
+    raw.on('close', () => {
+      this.#streams.delete(raw)
+      this.#changed()
+    })
+    this.#changed()
     return reply
   }
 }

@@ -1,0 +1,274 @@
+import t from 'tap'
+import { card, launchBrowser, live, recent, visit } from '../helpers/browser'
+
+const browser = await launchBrowser(t)
+const MINUTE = 60_000
+
+t.test('tickets stand grouped by stream, the newest stream first', async t => {
+  const { page } = await visit(t, browser, {
+    before: server => {
+      server.enqueue({ id: 'a1', stream: 'alpha', created_at: server.iso(-9 * MINUTE) })
+      server.enqueue({ id: 'b1', stream: 'beta', created_at: server.iso(-5 * MINUTE) })
+      server.enqueue({ id: 'a2', stream: 'alpha', created_at: server.iso(-3 * MINUTE) })
+    }
+  })
+  await card(page, 'a1').waitFor()
+  t.strictSame(await page.locator('.stream h2 bdi').allTextContents(), ['alpha', 'beta'])
+  t.strictSame(await page.locator('.card').evaluateAll(cards => cards.map(c => c.getAttribute('data-id'))), ['a1', 'a2', 'b1'])
+  t.equal(await page.title(), '(3) heads-up')
+})
+
+t.test('a card says what is asked, how urgent it is, its age by the server and what happens when it expires', async t => {
+  const { page, server } = await visit(t, browser, {
+    before: server => {
+      // The person's clock is an hour off: only the server's counts.
+      server.skewMs = 60 * MINUTE
+      server.enqueue({
+        id: 'x',
+        question: 'Ship it?',
+        options: ['Yes', 'No'],
+        default_answer: 'No',
+        urgency: 'blocking',
+        context: 'one\n\n  two',
+        created_at: server.iso(-4 * MINUTE - 5_000),
+        expires_at: server.iso(26 * MINUTE + 30_000)
+      })
+      server.enqueue({ id: 'y', urgency: 'low', expires_at: server.iso(90 * MINUTE + 30_000) })
+    }
+  })
+  const x = card(page, 'x')
+  await x.waitFor()
+  t.equal(await x.locator('.badge').textContent(), 'blocking')
+  t.equal(await x.locator('.age').textContent(), '4m')
+  t.equal(await x.locator('.left').textContent(), 'expires in 26m with the default “No”')
+  t.equal(await x.locator('.question').textContent(), 'Ship it?')
+  t.equal(await x.locator('.context').innerText(), 'one\n\n  two')
+  t.strictSame(await x.locator('.options .text').allTextContents(), ['Yes', 'No'])
+  t.equal(await card(page, 'y').locator('.left').textContent(), 'expires in 1h 30m without an answer')
+  const width = (id: string) => card(page, id).evaluate(c => getComputedStyle(c).borderInlineStart)
+  t.not(await width('x'), await width('y'), 'urgency is told by the border too')
+  t.equal(server.answers.length, 0)
+})
+
+t.test('two key presses answer a ticket with options, and the next ticket is selected', async t => {
+  const { page, server } = await visit(t, browser, {
+    before: server => ['p', 'q'].forEach(id => server.enqueue({ id, options: ['Yes', 'No'] }))
+  })
+  await card(page, 'p').waitFor()
+  await page.keyboard.press('2')
+  await page.keyboard.press('Enter')
+  await recent(page, 'p').waitFor()
+  t.strictSame(server.answers, [{ id: 'p', answer: 'No' }])
+  t.equal(await recent(page, 'p').locator('.outcome').textContent(), 'You answered: No')
+  t.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-id')), 'q', 'the focus is not lost to the body')
+  t.equal(await page.title(), '(1) heads-up')
+  await page.keyboard.press('1')
+  await page.keyboard.press('Enter')
+  await page.getByText('Nothing is waiting for you.').waitFor()
+  t.strictSame(server.answers[1], { id: 'q', answer: 'Yes' })
+  t.equal(await page.title(), 'heads-up')
+})
+
+t.test('a mouse picks an option, writes an answer and undoes it', async t => {
+  const { page, server } = await visit(t, browser, {
+    before: server => {
+      server.enqueue({ id: 'p', options: ['Yes', 'No'] })
+      server.enqueue({ id: 'q' })
+    }
+  })
+  await card(page, 'p').getByRole('button', { name: 'No' }).click()
+  await card(page, 'p').getByRole('button', { name: 'Answer' }).click()
+  await recent(page, 'p').waitFor()
+  await card(page, 'q').getByRole('textbox').fill('line one\nline two')
+  await card(page, 'q').getByRole('button', { name: 'Answer' }).click()
+  await recent(page, 'q').waitFor()
+  t.strictSame(server.answers, [{ id: 'p', answer: 'No' }, { id: 'q', answer: 'line one\nline two' }])
+  t.match(await recent(page, 'p').locator('.seconds').textContent(), /^4:\d\d left$|^5:00 left$/)
+  await recent(page, 'p').getByRole('button').click()
+  await card(page, 'p').waitFor()
+  t.equal(server.tickets.get('p')!.status, 'pending')
+  t.equal(await recent(page, 'p').count(), 0)
+})
+
+t.test('what is written last is what is sent', async t => {
+  const { page, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p', options: ['Yes', 'No'] }) })
+  const p = card(page, 'p')
+  await p.getByRole('button', { name: 'Yes' }).click()
+  await p.getByRole('textbox').fill('only after six')
+  t.equal(await p.getByRole('button', { name: 'Yes' }).getAttribute('aria-pressed'), 'false')
+  await p.getByRole('button', { name: 'No' }).click()
+  t.equal(await p.locator('.note').textContent(), 'Sends the picked option; what you wrote stays here.')
+  await p.getByRole('textbox').press('End')
+  await page.keyboard.type('!')
+  await page.keyboard.press('Enter')
+  await recent(page, 'p').waitFor()
+  t.strictSame(server.answers, [{ id: 'p', answer: 'only after six!' }])
+})
+
+t.test('j and k move, / writes, Shift and Enter starts a line, Enter sends, Esc leaves, u undoes, ? shows the keys', async t => {
+  const { page, server } = await visit(t, browser, { before: server => ['p', 'q', 'r'].forEach(id => server.enqueue({ id })) })
+  const current = () => page.locator('.card[aria-current=true]').getAttribute('data-id')
+  await card(page, 'p').waitFor()
+  t.equal(await current(), 'p')
+  await page.keyboard.press('k')
+  t.equal(await current(), 'p', 'there is nothing above the first')
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  t.equal(await current(), 'r')
+  await page.keyboard.press('k')
+  t.equal(await current(), 'q')
+  await page.keyboard.press('/')
+  await page.keyboard.type('jku/?1')
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.type('two')
+  t.equal(await card(page, 'q').getByRole('textbox').inputValue(), 'jku/?1\ntwo')
+  await page.keyboard.press('Escape')
+  t.equal(await page.evaluate(() => document.activeElement?.className.includes('card')), true)
+  await page.keyboard.press('/')
+  await page.keyboard.press('Enter')
+  await recent(page, 'q').waitFor()
+  t.strictSame(server.answers, [{ id: 'q', answer: 'jku/?1\ntwo' }])
+  await page.keyboard.press('u')
+  await card(page, 'q').waitFor()
+  t.equal(await current(), 'q')
+  t.equal(await card(page, 'q').getByRole('textbox').inputValue(), 'jku/?1\ntwo', 'what was written is there again')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await page.keyboard.press('j')
+  t.equal(await current(), 'q', 'keys do nothing behind the dialog')
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await page.keyboard.press('?')
+  await page.getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+})
+
+t.test('u with nothing to undo says so', async t => {
+  const { page } = await visit(t, browser)
+  await live(page)
+  await page.keyboard.press('u')
+  await page.getByText('There is no answer of yours to take back.').waitFor()
+  t.equal(await page.title(), 'heads-up')
+})
+
+t.test('an empty answer is not sent, and the page says why', async t => {
+  const { page, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p' }) })
+  await card(page, 'p').getByRole('textbox').fill('  \n ')
+  await card(page, 'p').getByRole('button', { name: 'Answer' }).click({ force: true })
+  await page.getByText('Write an answer first.').waitFor()
+  t.equal(server.answers.length, 0)
+})
+
+t.test('draft, caret, focus and nodes survive what happens elsewhere', async t => {
+  const { page, server } = await visit(t, browser, { before: server => ['p', 'q', 'r'].forEach(id => server.enqueue({ id })) })
+  await live(page)
+  const field = card(page, 'q').getByRole('textbox')
+  await field.fill('half a thought')
+  await field.evaluate(node => {
+    (node as HTMLTextAreaElement).setSelectionRange(5, 6)
+    ;(node as unknown as { marked: boolean }).marked = true
+  })
+  const top = await card(page, 'q').evaluate(c => c.getBoundingClientRect().top)
+  server.enqueue({ id: 'n', stream: 'newcomer' })
+  server.answer('p', 'elsewhere')
+  await page.evaluate(() => dispatchEvent(new Event('load')))
+  await card(page, 'n').waitFor()
+  await recent(page, 'p').waitFor()
+  t.strictSame(await field.evaluate(node => {
+    const { value, selectionStart, selectionEnd } = node as HTMLTextAreaElement
+    return { value, selectionStart, selectionEnd, focus: document.activeElement === node, marked: (node as unknown as { marked: boolean }).marked }
+  }), { value: 'half a thought', selectionStart: 5, selectionEnd: 6, focus: true, marked: true })
+  t.ok(Math.abs(await card(page, 'q').evaluate(c => c.getBoundingClientRect().top) - top) < 60, 'it is still where the eye is')
+  await page.keyboard.press('End')
+  await page.keyboard.press('Enter')
+  await recent(page, 'q').waitFor()
+  t.strictSame(server.answers, [{ id: 'q', answer: 'half a thought' }], 'sent to the ticket it was written for')
+})
+
+t.test('a long context is folded, and a shortened one is fetched whole', async t => {
+  const long = Array.from({ length: 3_000 }, (_, i) => `line ${i}`).join('\n')
+  const { page, server } = await visit(t, browser, {
+    before: server => {
+      server.enqueue({ id: 'p', context: long })
+      server.enqueue({ id: 'q', context: Array.from({ length: 12 }, (_, i) => `row ${i}`).join('\n') })
+      server.enqueue({ id: 'r', context: 'short' })
+    }
+  })
+  const context = card(page, 'p').locator('.context')
+  await context.waitFor()
+  t.equal((await context.textContent())!.split('\n').length, 10)
+  t.equal(await card(page, 'r').locator('.fold').isVisible(), false)
+  const fold = card(page, 'p').getByRole('button', { name: 'Show all of the context' })
+  await fold.click()
+  await page.waitForFunction(end => document.querySelector('.context')?.textContent?.endsWith(end), 'line 2999')
+  t.equal(await context.textContent(), long)
+  t.ok(server.seen.some(({ url }) => url === '/api/tickets/p'))
+  await card(page, 'q').getByRole('button', { name: 'Show all of the context' }).click()
+  t.match(await card(page, 'q').locator('.context').textContent(), /row 11$/)
+  t.notOk(server.seen.some(({ url }) => url === '/api/tickets/q'), 'a whole one is not fetched again')
+  await card(page, 'p').getByRole('button', { name: 'Show less' }).click()
+  t.equal((await context.textContent())!.split('\n').length, 10)
+})
+
+t.test('recent shows who settled it, and forgets it after five minutes', async t => {
+  const { page, server } = await visit(t, browser, {
+    clock: true,
+    before: server => {
+      ['a', 'b', 'c', 'd'].forEach(id => server.enqueue({ id, ...(id === 'b' && { default_answer: 'Wait' }) }))
+      server.answer('a', 'Go')
+      server.expire('b')
+      server.expire('c')
+      server.cancel('d')
+    }
+  })
+  await recent(page, 'a').waitFor()
+  const said = async (id: string) => recent(page, id).locator('.outcome').textContent()
+  t.equal(await said('a'), 'A person answered: Go')
+  t.equal(await said('b'), 'Expired, default applied: Wait')
+  t.equal(await said('c'), 'Expired without an answer')
+  t.equal(await said('d'), 'Cancelled by the agent')
+  t.equal(await recent(page, 'b').getByRole('button').count(), 0, 'only an answer can be taken back')
+  server.skewMs = 301_000
+  await page.clock.fastForward(301_000)
+  await page.locator('#recent').waitFor({ state: 'hidden' })
+  t.equal(await recent(page, 'a').count(), 0)
+})
+
+t.test('a ticket that has run out of time here is asked about at once', async t => {
+  const { page, server } = await visit(t, browser, {
+    clock: true, before: server => server.enqueue({ id: 'p', default_answer: 'Wait', expires_at: server.iso(3_000) })
+  })
+  await live(page)
+  server.quietly(() => server.expire('p'))
+  await page.clock.fastForward(4_000)
+  await recent(page, 'p').getByText('Expired, default applied: Wait').waitFor()
+  t.equal(await page.title(), 'heads-up')
+})
+
+t.test('a failed answer is kept and said, and can be sent again', async t => {
+  const { page, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p' }) })
+  server.failNext = 503
+  await card(page, 'p').getByRole('textbox').fill('mine')
+  await page.keyboard.press('Enter')
+  await card(page, 'p').getByText('Not sent: The disk is full: free some space.').waitFor()
+  t.equal(await card(page, 'p').getByRole('textbox').inputValue(), 'mine')
+  await card(page, 'p').getByRole('button', { name: 'Answer' }).click()
+  await recent(page, 'p').waitFor()
+  t.strictSame(server.answers, [{ id: 'p', answer: 'mine' }])
+})
+
+t.test('a slow answer is sent once, however often it is asked for', async t => {
+  const { page, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p', options: ['Yes', 'No'] }) })
+  let open = () => {}
+  server.gate = new Promise(resolve => { open = resolve })
+  await card(page, 'p').waitFor()
+  await page.keyboard.press('1')
+  for (let i = 0; i < 3; i++) await page.keyboard.press('Enter')
+  await card(page, 'p').getByRole('button', { name: 'Sending …' }).click({ force: true })
+  const posts = () => server.seen.filter(({ method }) => method === 'POST').length
+  await server.when(() => posts() > 0, 'the answer is on its way')
+  open()
+  await recent(page, 'p').waitFor()
+  t.equal(posts(), 1)
+})

@@ -1,0 +1,228 @@
+import t from 'tap'
+import { card, launchBrowser, live, openPage, recent, visit } from '../helpers/browser'
+
+const browser = await launchBrowser(t)
+const status = '#feed'
+
+t.test('a ticket shows up by itself while the stream is open', async t => {
+  const { page, server } = await visit(t, browser)
+  await live(page)
+  t.equal(await page.locator(status).textContent(), 'Live')
+  server.enqueue({ id: 'p' })
+  await card(page, 'p').waitFor()
+  server.cancel('p')
+  await recent(page, 'p').waitFor()
+  t.equal(await card(page, 'p').count(), 0)
+})
+
+t.test('first paint waits for nothing, the page is there before any answer', async t => {
+  const { page, context, server } = await visit(t, browser)
+  await context.route('**/api/**', () => { /* never answered */ })
+  await page.goto(server.url, { waitUntil: 'commit' })
+  await page.getByText('Asking for tickets …').waitFor()
+  t.equal(await page.title(), 'heads-up')
+})
+
+t.test('the list does not wait for a stream that says nothing', async t => {
+  const { page } = await visit(t, browser, { events: 'held', before: server => server.enqueue({ id: 'p' }) })
+  await card(page, 'p').waitFor()
+  t.equal(await page.locator(status).textContent(), 'Polling every 5 s')
+})
+
+t.test('it is painted in a frame of no size, and again on load', async t => {
+  const { page, context, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p' }) })
+  // A host of the same origin, as a reverse proxy might show it; it has no policy of its own.
+  await context.route('**/host', route => route.fulfill({ contentType: 'text/html', body: '<iframe src="/" width="0" height="0"></iframe>' }))
+  await page.goto(`${server.origin}/host`)
+  await page.frameLocator('iframe').locator('.card').waitFor({ state: 'attached' })
+  t.equal(await page.frames()[1]!.title(), '(1) heads-up')
+})
+
+t.test('where the stream is refused it polls every five seconds, says so, and goes live once it may', async t => {
+  for (const events of ['refused', 'broken'] as const) {
+    const { page, server } = await visit(t, browser, { events, clock: true })
+    await page.getByText('Polling every 5 s').waitFor()
+    server.enqueue({ id: 'p' })
+    await page.clock.fastForward(5_000)
+    await card(page, 'p').waitFor()
+    server.events = 'live'
+    await page.clock.fastForward(61_000)
+    await live(page)
+    server.enqueue({ id: 'q' })
+    await card(page, 'q').waitFor()
+    t.pass(`after ${events}`)
+  }
+})
+
+t.test('a stream that breaks is taken up where it was', async t => {
+  const { page, server } = await visit(t, browser, { clock: true })
+  await live(page)
+  server.enqueue({ id: 'p' })
+  await card(page, 'p').waitFor()
+  server.events = 'broken'
+  server.dropStreams()
+  await page.getByText('Polling every 5 s').waitFor()
+  server.quietly(() => server.enqueue({ id: 'q' }))
+  server.events = 'live'
+  await page.clock.fastForward(30_000)
+  await live(page)
+  await card(page, 'q').waitFor()
+  t.equal(server.seen.findLast(({ url }) => url === '/api/events')?.lastEventId, '1')
+  t.equal(await page.title(), '(2) heads-up')
+})
+
+t.test('reset makes it read the list again', async t => {
+  const { page, server } = await visit(t, browser)
+  await live(page)
+  server.quietly(() => server.enqueue({ id: 'p' }))
+  server.write('event: reset\nid: 7\ndata:\n\n')
+  await card(page, 'p').waitFor()
+  server.dropStreams()
+  await server.when(() => server.seen.findLast(({ url }) => url === '/api/events')?.lastEventId === '7', 'the cursor of the reset')
+  t.equal(await card(page, 'p').count(), 1)
+})
+
+t.test('events that come in pieces and with other line ends are read whole', async t => {
+  const { page, server } = await visit(t, browser)
+  await live(page)
+  const ticket = JSON.stringify({ id: 'p', stream: 'ä', question: '😀?', urgency: 'low', status: 'pending', created_at: server.iso(), expires_at: server.iso(60_000), rev: 1 })
+  const bytes = `: hi\r\n\r\nevent: other\r\ndata: x\r\n\r\nid: 9\r\nevent:ticket\r\ndata: ${ticket.slice(0, 1)}\r\ndata: ${ticket.slice(1)}\r\n\r\n`
+  for (const piece of bytes.match(/[^]{1,7}/g)!) server.write(piece)
+  await card(page, 'p').locator('.question').getByText('😀?').waitFor()
+  t.equal(await page.locator('.stream bdi').first().textContent(), 'ä')
+})
+
+t.test('a connection that has died without a word is noticed', async t => {
+  const { page, server } = await visit(t, browser, { clock: true })
+  await live(page)
+  const first = server.seen.filter(({ url }) => url === '/api/events').length
+  for (let i = 0; i < 4; i++) {
+    await page.clock.runFor(15_000)
+    server.write(': still here\n\n')
+    await page.evaluate(() => fetch('api/tickets')) // what the stream brought has been read by now
+  }
+  t.equal(server.seen.filter(({ url }) => url === '/api/events').length, first, 'a comment every 15 s is enough')
+  await page.clock.runFor(45_000)
+  await server.when(() => server.seen.filter(({ url }) => url === '/api/events').length > first, 'a new stream')
+  await live(page)
+})
+
+t.test('it says since when it is offline, and comes back', async t => {
+  const { page, server } = await visit(t, browser, { clock: true, before: server => server.enqueue({ id: 'p' }) })
+  await live(page)
+  server.isDown = true
+  server.dropStreams()
+  await page.getByText(/^Offline since \d\d:\d\d:\d\d$/).waitFor()
+  t.equal(await card(page, 'p').count(), 1, 'what is known stays readable')
+  await card(page, 'p').getByRole('textbox').fill('mine')
+  await page.keyboard.press('Enter')
+  await card(page, 'p').getByText('Not sent: the server cannot be reached.').waitFor()
+  server.isDown = false
+  await page.clock.fastForward(31_000)
+  await live(page)
+  await card(page, 'p').getByRole('button', { name: 'Answer' }).click()
+  await recent(page, 'p').waitFor()
+})
+
+t.test('a refusal of the list is shown in the words of the server', async t => {
+  const { page, context, server } = await visit(t, browser)
+  await context.route('**/api/tickets', route => route.fulfill({ status: 421, json: { error: 'FORBIDDEN_HOST', message: 'This name is not ours.' } }))
+  await page.goto(server.url)
+  await page.getByRole('alert').getByText('This name is not ours.').waitFor()
+  t.match(await page.locator(status).textContent(), /^Refused since/)
+})
+
+t.test('a burst is announced once, with its count and what is blocking', async t => {
+  const { page, server } = await visit(t, browser)
+  await live(page)
+  await page.evaluate(() => {
+    const said: string[] = []
+    Object.assign(globalThis, { said })
+    new MutationObserver(() => said.push(document.getElementById('say')!.textContent!)).observe(document.getElementById('say')!, { childList: true, characterData: true, subtree: true })
+  })
+  for (let i = 0; i < 15; i++) server.enqueue({ stream: `agent ${i}`, urgency: i % 8 === 3 ? 'blocking' : 'normal' })
+  await page.getByText('15 new tickets, 2 blocking').waitFor()
+  t.strictSame(await page.evaluate(() => (globalThis as unknown as { said: string[] }).said), ['15 new tickets, 2 blocking'])
+  t.equal(await page.title(), '(15) heads-up')
+})
+
+t.test('eight tabs share one event stream, all are live, and the last one answers', async t => {
+  const { page, server, context } = await visit(t, browser, { before: server => server.enqueue({ id: 'p', options: ['Yes', 'No'] }) })
+  const tabs = [page]
+  while (tabs.length < 8) tabs.push(await openPage(t, context, server.url))
+  for (const tab of tabs) await live(tab)
+  t.equal(server.openStreams, 1)
+  server.enqueue({ id: 'q' })
+  for (const tab of tabs) await card(tab, 'q').waitFor()
+  const last = tabs.at(-1)!
+  const start = performance.now()
+  await last.keyboard.press('1')
+  await last.keyboard.press('Enter')
+  for (const tab of tabs) await recent(tab, 'p').waitFor()
+  t.ok(performance.now() - start < 5_000, 'in normal time')
+  t.strictSame(server.answers, [{ id: 'p', answer: 'Yes' }])
+  await page.close()
+  await server.when(() => server.openStreams === 1 && server.seen.filter(({ url }) => url === '/api/events').length === 2, 'another tab holds the stream')
+  server.enqueue({ id: 'r' })
+  for (const tab of tabs.slice(1)) await card(tab, 'r').waitFor()
+  t.equal(server.openStreams, 1)
+})
+
+t.test('where nobody can say which tab holds the stream, every tab polls', async t => {
+  const { page, server, context } = await visit(t, browser)
+  await context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+  await page.reload()
+  await page.getByText('Polling every 5 s').waitFor()
+  server.enqueue({ id: 'p' })
+  await card(page, 'p').waitFor()
+  t.equal(server.openStreams, 0)
+})
+
+t.test('a token is asked for once, kept, and never in a URL', async t => {
+  const { page, server, context } = await visit(t, browser, { clock: true, token: 'right-token-of-some-length', before: server => server.enqueue({ id: 'p' }) })
+  const field = page.getByLabel('Token')
+  await field.waitFor()
+  t.equal(await page.locator('.card').count(), 0)
+  t.ok(server.seen.filter(({ url }) => url.startsWith('/api')).length <= 1, 'one refusal is enough')
+  await field.fill('wrong')
+  await field.press('Enter')
+  await page.getByText('That token was not accepted.').waitFor()
+  const asked = server.seen.length
+  await page.clock.fastForward(120_000)
+  await page.evaluate(() => new Promise(resolve => setTimeout(resolve, 0)))
+  t.equal(server.seen.length, asked, 'it stops asking the server until there is another token')
+  t.equal(await page.evaluate(() => localStorage.length), 0)
+  await field.fill(' right-token-of-some-length ')
+  await page.getByRole('button', { name: 'Open' }).click()
+  await card(page, 'p').waitFor()
+  await live(page)
+  const start = performance.now()
+  server.enqueue({ id: 'q' })
+  await card(page, 'q').waitFor()
+  t.ok(performance.now() - start < 2_000)
+  const second = await openPage(t, context, server.url)
+  await card(second, 'q').waitFor()
+  t.equal(await second.getByLabel('Token').isVisible(), false)
+  t.strictSame(await second.evaluate(() => Object.entries(localStorage)), [['readyroom-token:/', 'right-token-of-some-length']])
+  t.notOk(server.seen.some(({ url }) => url.includes('token')))
+})
+
+t.test('a token that is taken back is asked for again, without losing a draft; another tab brings the new one', async t => {
+  const { page, server, context } = await visit(t, browser, { token: 'first-token', before: server => server.enqueue({ id: 'p' }) })
+  await page.getByLabel('Token').fill('first-token')
+  await page.keyboard.press('Enter')
+  await live(page)
+  const second = await openPage(t, context, server.url)
+  await live(second)
+  await card(page, 'p').getByRole('textbox').fill('half a thought')
+  server.token = 'second-token'
+  server.dropStreams()
+  await page.getByLabel('Token').waitFor()
+  await second.getByLabel('Token').waitFor()
+  t.equal(await page.evaluate(() => localStorage.length), 0)
+  await second.getByLabel('Token').fill('second-token')
+  await second.keyboard.press('Enter')
+  await live(second)
+  await live(page)
+  t.equal(await card(page, 'p').getByRole('textbox').inputValue(), 'half a thought')
+})

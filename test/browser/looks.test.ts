@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import t from 'tap'
+import { card, launchBrowser, live, recent, visit } from '../helpers/browser'
+import type { PageServer } from '../helpers/page-server'
+
+const browser = await launchBrowser(t)
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const PHONE: BrowserContextOptions = { viewport: { width: 375, height: 667 }, isMobile: true, hasTouch: true }
+
+function fill (server: PageServer): void {
+  const long = Array.from({ length: 40 }, (_, i) => `line ${i} of what the build said`).join('\n')
+  server.enqueue({ id: 'a', stream: 'payments', question: 'Run the migration now?', options: ['Now', 'After six', 'Never'], default_answer: 'Never', urgency: 'blocking', context: long })
+  server.enqueue({ id: 'b', stream: 'payments', question: 'Which name?', urgency: 'low' })
+  server.enqueue({ id: 'c', stream: 'docs', question: 'Raise the minimum version?', options: ['Yes', 'No'] })
+  server.enqueue({ id: 'd', stream: 'docs' })
+  server.answer('d', 'As you like')
+}
+
+async function violations (page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  const { violations, passes } = await page.evaluate(() => (globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run())
+  if (passes.length < 10) throw new Error('axe has looked at nothing')
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`)
+}
+
+// The checker itself is a script that the policy would not let in: here alone the policy is off.
+for (const look of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedColors: 'active' }, PHONE] satisfies BrowserContextOptions[]) {
+  t.test(`axe finds nothing in any state: ${JSON.stringify(look)}`, async t => {
+    const { page, server } = await visit(t, browser, { context: { ...look, bypassCSP: true }, before: fill })
+    await live(page)
+    t.strictSame(await violations(page), [], 'queue and recent')
+    await card(page, 'a').getByRole('button', { name: 'Now' }).click()
+    await card(page, 'a').getByRole('button', { name: 'Show all of the context' }).click()
+    await card(page, 'b').getByRole('textbox').fill('mine')
+    server.answer('b', 'theirs')
+    await card(page, 'b').locator('.outcome').waitFor()
+    t.strictSame(await violations(page), [], 'picked, unfolded, decided elsewhere')
+    await page.getByRole('button', { name: 'Keys' }).click()
+    t.strictSame(await violations(page), [], 'dialog')
+    await page.keyboard.press('Escape')
+    for (const id of ['a', 'c']) server.cancel(id)
+    for (const id of ['a', 'b']) await card(page, id).getByRole('button', { name: 'Dismiss' }).click()
+    await page.getByText('Nothing is waiting for you.').waitFor()
+    t.strictSame(await violations(page), [], 'empty')
+    server.token = 'a token'
+    server.dropStreams()
+    await page.getByLabel('Token').waitFor()
+    t.strictSame(await violations(page), [], 'token')
+  })
+}
+
+t.test('on a phone every target is 44 px, text in fields is 16 px, and nothing is wider than the screen', async t => {
+  for (const width of [375, 320]) {
+    const { page } = await visit(t, browser, { context: { ...PHONE, viewport: { width, height: 667 } }, before: fill })
+    await recent(page, 'd').waitFor()
+    const small = await page.evaluate(() => [...document.querySelectorAll('button, textarea, input')].filter(node => {
+      const { width, height } = node.getBoundingClientRect()
+      return width > 0 && (width < 44 || height < 44)
+    }).map(node => node.outerHTML))
+    t.strictSame(small, [])
+    t.strictSame(await page.evaluate(() => [...new Set([...document.querySelectorAll('textarea, input')].map(n => getComputedStyle(n).fontSize))]), ['16px'])
+    t.equal(await page.evaluate(() => document.documentElement.scrollWidth), width)
+  }
+})
+
+t.test('words without a break and piles of marks stay in their box', async t => {
+  const { page } = await visit(t, browser, {
+    context: PHONE,
+    before: server => server.enqueue({ id: 'p', stream: 'w'.repeat(100), question: 'q'.repeat(2_000), options: ['o'.repeat(200), 'e' + '\u0301'.repeat(199)], context: 'c'.repeat(5_000), default_answer: 'd'.repeat(500) })
+  })
+  await card(page, 'p').waitFor()
+  t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375)
+})
+
+t.test('nothing moves by itself, whoever asks', async t => {
+  const { page } = await visit(t, browser, { before: fill })
+  await live(page)
+  t.equal(await page.evaluate(() => [...document.querySelectorAll('*')].filter(n => {
+    const { animationName, transitionDuration, scrollBehavior } = getComputedStyle(n)
+    return animationName !== 'none' || transitionDuration !== '0s' || scrollBehavior !== 'auto'
+  }).length), 0)
+})
+
+t.test('the file asks for nothing outside and holds no way to make markup from text', t => {
+  const html = readFileSync(new URL('../../public/index.html', import.meta.url), 'utf8')
+  t.notMatch(html, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|requestAnimationFrame|\beval\b|new Function/)
+  t.notMatch(html.replaceAll("xmlns='http://www.w3.org/2000/svg'", ''), /https?:\/\//)
+  t.notMatch(html, /\s(?:style|on[a-z]+)=/)
+  t.end()
+})
