@@ -60,7 +60,7 @@ export class Feed {
   hear (entry: AuditEntry): void {
     if (this.#catchingUp || entry.seq <= this.#cursor) return
     if (entry.seq === this.#cursor + 1 && !this.#isFull) this.#send(entry)
-    if (this.#isFull || entry.seq > this.#cursor) void this.#catchUp()
+    if (this.#isFull || entry.seq > this.#cursor) this.#catchUp()
   }
 
   /** Ends the response. What a stalled reader has not taken is given up. */

@@ -25,9 +25,11 @@ export default fp(async function methods (app) {
   const known = new Map<string, KnownRoute>()
 
   app.addHook('onRoute', function (this: FastifyInstance, route) {
-    const path = (route as RouteOptions & { routePath: string }).routePath
-    const entry = known.get(route.url) ?? { scope: this, url: path === '' ? '/' : path, methods: new Set(), refused: new Set() }
-    known.set(route.url, entry)
+    // The root of a prefix is told with and without its slash; to register it is one route.
+    const path = (route as RouteOptions & { routePath: string }).routePath || '/'
+    const key = this.prefix + path
+    const entry = known.get(key) ?? { scope: this, url: path, methods: new Set(), refused: new Set() }
+    known.set(key, entry)
     const group = route.config?.refused ? entry.refused : entry.methods
     for (const method of many(route.method)) group.add(method)
   })

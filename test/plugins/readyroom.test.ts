@@ -1,0 +1,116 @@
+import Fastify from 'fastify'
+import Type from 'typebox'
+import t from 'tap'
+import { MemoryTicketStore } from '../../lib/memory-store'
+import readyroom, { type Readyroom, type ReadyroomOptions } from '../../plugins/readyroom'
+import { PORT } from '../helpers/build'
+
+const options = (more: Partial<ReadyroomOptions> = {}): ReadyroomOptions =>
+  ({ store: new MemoryTicketStore(), version: '0.0.0', instance: 'i', port: PORT, ...more })
+
+const host = `127.0.0.1:${PORT}`
+
+t.test('a host application keeps its routes, its answers and its parsers as they were', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.addContentTypeParser('text/csv', { parseAs: 'string' }, async (_request: unknown, body: string) => body.split(','))
+  await app.register(readyroom, options({ token: 'a-token-for-the-room' }))
+  app.get('/own', async () => ({ own: true }))
+  app.get('/api/own', async () => ({ own: true }))
+  app.post('/own/csv', async request => request.body)
+  app.post('/own/text', async request => request.body)
+  app.get('/own/number', { schema: { querystring: Type.Object({ n: Type.Integer() }) } }, async request => request.query)
+  app.get('/own/failure', async () => { throw Object.assign(new Error('the host says why'), { statusCode: 418 }) })
+
+  const own = await app.inject({ url: '/own', headers: { host: 'anything.example', origin: 'https://other.example' } })
+  t.strictSame(own.json(), { own: true })
+  t.strictSame(Object.keys(own.headers).sort(), ['connection', 'content-length', 'content-type', 'date'])
+  t.strictSame((await app.inject('/api/own')).json(), { own: true })
+  t.strictSame((await app.inject({ method: 'POST', url: '/own/csv', headers: { 'content-type': 'text/csv' }, payload: 'a,b' })).json(), ['a', 'b'])
+  t.equal((await app.inject({ method: 'POST', url: '/own/text', headers: { 'content-type': 'text/plain' }, payload: 'text' })).body, 'text')
+  t.strictSame((await app.inject('/own/number?n=0x5')).json(), { n: 5 }, 'its own validator still converts')
+  t.strictSame((await app.inject('/own/failure')).json(), { statusCode: 418, error: 'I\'m a Teapot', message: 'the host says why' })
+  t.match((await app.inject('/nope')).json(), { error: 'Not Found', statusCode: 404 })
+  t.match((await app.inject({ method: 'DELETE', url: '/own' })).json(), { error: 'Not Found', statusCode: 404 })
+
+  t.equal((await app.inject('/api/tickets')).statusCode, 401, 'and ours stand beside them, guarded')
+})
+
+t.test('the host gets one decorator and nothing else', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const before = new Set(Object.keys(app))
+  await app.register(readyroom, options({ decorator: 'desk' }))
+  await app.ready()
+  t.strictSame(Object.keys(app).filter(name => !before.has(name)), ['desk'])
+  for (const name of ['ticketStore', 'presence', 'closing', 'readyroom', 'noteWrongCredential']) t.notOk(app.hasDecorator(name), name)
+  t.notOk(app.hasRequestDecorator('principal'))
+  const { desk } = (app as unknown as { desk: Readyroom }).desk
+  const { id } = await desk.ask({ stream: 'host', question: 'q' })
+  t.match((await app.inject({ url: `/api/tickets/${id}`, headers: { host } })).json(), { id, stream: 'host', status: 'pending' })
+})
+
+t.test('two of them live in one application, each under its prefix', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(readyroom, options({ prefix: '/one', decorator: 'one' }))
+  await app.register(readyroom, options({ prefix: '/two', decorator: 'two', token: 'a-token-for-the-second' }))
+  const { one, two } = app as unknown as { one: Readyroom, two: Readyroom }
+  const first = await one.desk.ask({ stream: 'a', question: 'first' })
+  const second = await two.desk.ask({ stream: 'b', question: 'second' })
+
+  const headers = { host }
+  const authorization = 'Bearer a-token-for-the-second'
+  t.match((await app.inject({ url: '/one/api/tickets', headers })).json().tickets, [first])
+  t.equal((await app.inject({ url: '/two/api/tickets', headers })).statusCode, 401)
+  t.match((await app.inject({ url: '/two/api/tickets', headers: { authorization } })).json().tickets, [second])
+  t.equal((await app.inject({ url: '/one/', headers })).statusCode, 200, 'the page')
+  t.equal((await app.inject({ url: '/one', headers })).statusCode, 200)
+  t.equal((await app.inject({ url: '/two/healthz', headers })).body, 'ok')
+  t.equal((await app.inject({ url: '/one/api/tickets', headers: { host: 'evil.example' } })).statusCode, 421)
+
+  const missing = await app.inject({ url: '/one/nope', headers })
+  t.strictSame([missing.statusCode, missing.json().error], [404, 'NOT_FOUND'], 'below its prefix an unknown address is ours')
+  t.match((await app.inject('/nope')).json(), { statusCode: 404 }, 'beside it, the host\'s')
+  const other = await app.inject({ method: 'DELETE', url: '/one/api/tickets', headers })
+  t.strictSame([other.statusCode, other.headers.allow], [405, 'GET, HEAD'])
+  t.equal((await app.inject({ method: 'PUT', url: '/one/', headers })).statusCode, 405)
+  t.equal((await app.inject({ method: 'PUT', url: '/one', headers })).statusCode, 405)
+})
+
+t.test('its store is loaded before and closed after', async t => {
+  const calls: string[] = []
+  class Noted extends MemoryTicketStore {
+    override async load (): Promise<void> { calls.push('load') }
+    override async close (): Promise<void> {
+      calls.push('close')
+      await super.close()
+    }
+  }
+  const app = Fastify()
+  await app.register(readyroom, options({ store: new Noted() }))
+  await app.ready()
+  t.strictSame(calls, ['load'])
+  await app.close()
+  t.strictSame(calls, ['load', 'close'])
+})
+
+t.test('a store that cannot be loaded keeps the application from starting, and says why', async t => {
+  class Held extends MemoryTicketStore {
+    override async load (): Promise<void> { throw new Error('the folder is held by process 7') }
+  }
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await t.rejects(async () => app.register(readyroom, options({ store: new Held() })), /held by process 7/)
+})
+
+t.test('the limits of a host do not become ours', async t => {
+  const app = Fastify({ bodyLimit: 100 })
+  t.teardown(() => app.close())
+  await app.register(readyroom, options())
+  const { id } = await app.readyroom.desk.ask({ stream: 'a', question: 'q' })
+  const answer = 'x'.repeat(16_384)
+  const response = await app.inject({ method: 'POST', url: '/api/answer', headers: { host }, payload: { id, answer } })
+  t.equal(response.statusCode, 200)
+  t.equal(response.json().answer, answer)
+})
