@@ -1,6 +1,6 @@
 // First of all: from here on nothing but what belongs there reaches standard output.
 import './lib/node/stdout-guard'
-import { resolve } from 'node:path'
+import { parse, resolve } from 'node:path'
 import { readCommandLine, type CommandLine } from './lib/node/command-line'
 import { audit } from './lib/node/commands/audit'
 import { helpOn } from './lib/node/commands/help'
@@ -75,15 +75,22 @@ async function open ({ command, flags, linger }: CommandLine): Promise<void> {
       if (process.stderr.isTTY && !agent) {
         process.stderr.write(welcome({ config: { ...config, ...page }, script: resolve(process.argv[1] ?? ''), standsBy }))
       } else {
-        log.info({ page: pageUrl(page) }, 'The heads-up page is open')
+        log.info({ page: pageUrl(page) }, standsBy && !agent
+          ? 'The heads-up page is open; another process serves it, and this one stands by'
+          : 'The heads-up page is open')
       }
     }
   })
 }
 
-/** Empty where the folder that we were started in is gone; a path that is relative to it then means nothing. */
+/** The folder that we were started in; the root where that is gone, since dependencies want to have one too. */
 function workingFolder (): string {
-  try { return process.cwd() } catch { return '' }
+  try {
+    return process.cwd()
+  } catch {
+    process.chdir(parse(process.execPath).root)
+    return process.cwd()
+  }
 }
 
 /** What was foreseen says itself what to do; for the rest, where it came from helps whoever is told of it. */
