@@ -49,7 +49,9 @@ export async function askBench (print: Print): Promise<void> {
   const slow = await rates('slow')
   const perSync = 1_000 / await oneSync('slow')
   table(print, ['callers at once', 'this disk', 'sync switched off', 'off / this disk', 'sync 10 ms slower', 'against one sync a ticket'],
-    CALLERS.map((callers, i) => [String(callers), short(real[i]!), short(unsynced[i]!), ratio(unsynced[i]! / real[i]!), short(slow[i]!), ratio(slow[i]! / perSync)]))
+    CALLERS.map((callers, i) => [
+      String(callers), short(real[i]!), short(unsynced[i]!), ratio(unsynced[i]! / real[i]!), short(slow[i]!), ratio(slow[i]! / perSync)
+    ]))
   print(bound(unsynced[2]! / real[2]! <= 1.5, `64 callers within 1.5x of the same server without sync (${ratio(unsynced[2]! / real[2]!)})`))
   print(bound(slow[2]! / perSync >= 8, `64 callers on a slow card at least 8x one sync a ticket (${ratio(slow[2]! / perSync)})`))
   print('')

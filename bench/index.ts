@@ -3,6 +3,7 @@
 import { askBench } from './ask'
 import type { Print } from './harness'
 import { memoryBench } from './memory'
+import { startBench } from './start'
 import { storeBench } from './store'
 import { waitBench } from './wait'
 
@@ -10,6 +11,7 @@ const benches: Record<string, (print: Print) => Promise<void>> = {
   store: storeBench,
   ask: askBench,
   wait: waitBench,
+  start: startBench,
   memory: memoryBench
 }
 

@@ -51,9 +51,10 @@ async function answerToWaiter (waiters: number): Promise<number[]> {
     await asking.post('/mcp/bench', toolCall(1, 'wait_for_answer', { id, timeout_seconds: 0 }))
     const next = open.shift()!
     const start = performance.now()
-    void answer(next.id)
+    const sent = answer(next.id)
     await next.answered
     if (n >= 20) samples.push(performance.now() - start)
+    await sent
   }
   await Promise.all(open.map(async ({ id, answered }) => { await answer(id); await answered }))
   for (const caller of [asking, waiting, answering]) caller.close()

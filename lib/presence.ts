@@ -15,9 +15,10 @@ export class Presence {
   /** How many event streams are open. */
   get streams (): number { return this.#streams }
 
-  /** Counts an open event stream; returns how to say, once, that it has ended. */
+  /** Counts an open event stream; returns how to say, once, that it has ended. The page that read the list before is the one that opens it. */
   openStream (): () => void {
     this.#streams++
+    this.#lastPoll = -Infinity
     let open = true
     return () => {
       if (open) this.#streams--
