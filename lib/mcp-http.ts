@@ -1,10 +1,12 @@
 import {
-  createMcpHandler, isLegacyRequest, ProtocolErrorCode, type Server, WebStandardStreamableHTTPServerTransport
+  classifyInboundRequest, createMcpHandler, isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResultResponse, ProtocolErrorCode,
+  SUPPORTED_PROTOCOL_VERSIONS, type JSONRPCMessage, type JSONRPCRequest, type Server, type Transport
 } from '@modelcontextprotocol/server'
 import { createMcpServer, mendArguments, type McpServerOptions } from './mcp'
 
 /** The headers that the protocol gives a meaning. Nothing else reaches the SDK: no credential, no stale session id. */
 const PROTOCOL_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' }
 
 export interface McpPost {
   url: string
@@ -17,12 +19,15 @@ export interface McpPost {
   signal: AbortSignal
 }
 
+/** What to answer. A stream has the headers of one; a text is JSON. */
+export interface McpReply { status: number, headers: Record<string, string>, body: string | ReadableStream<Uint8Array> | null }
+
 export type McpHttpOptions = Omit<McpServerOptions, 'stream' | 'quiet'>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const refusal = (code: number, message: string): Response =>
-  Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status: 400 })
+const json = (status: number, value: object): McpReply => ({ status, headers: JSON_TYPE, body: JSON.stringify(value) })
+const refusal = (code: number, message: string): McpReply => json(400, { jsonrpc: '2.0', id: null, error: { code, message } })
 
 /** Undefined when it is not JSON: half a message, no message, broken UTF-8. */
 function read (body: Uint8Array): unknown {
@@ -47,30 +52,51 @@ function wantsStream (accept: string, message: object): boolean {
   return isWait(message) || !/application\/(json|\*)|\*\/\*/i.test(accept)
 }
 
-/** The initialize-based era, answered with one JSON body: the SDK's own serving of that era knows event streams only. */
-async function answerWithJson (request: Request, parsedBody: unknown, server: Server): Promise<Response> {
-  const { signal } = request
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-  await server.connect(transport)
-  let leave = (): void => {}
-  const gone = new Promise<Response>(resolve => {
-    leave = () => resolve(new Response(null, { status: 499 }))
-    if (signal.aborted) leave()
-    signal.addEventListener('abort', leave, { once: true })
-  })
-  try {
-    return await Promise.race([transport.handleRequest(request, { parsedBody }), gone])
-  } finally {
-    signal.removeEventListener('abort', leave)
-    await server.close()
+/** Carries one message to a server and its answer back. What the server says in between has nowhere to go. */
+class OneExchange implements Transport {
+  onmessage?: NonNullable<Transport['onmessage']>
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  readonly #answer = Promise.withResolvers<JSONRPCMessage | undefined>()
+
+  async start (): Promise<void> {}
+
+  async send (message: JSONRPCMessage): Promise<void> {
+    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) this.#answer.resolve(message)
   }
+
+  async close (): Promise<void> {
+    this.#answer.resolve(undefined)
+    this.onclose?.()
+  }
+
+  /** Undefined when it was closed before. */
+  deliver (message: JSONRPCRequest): Promise<JSONRPCMessage | undefined> {
+    this.onmessage?.(message)
+    return this.#answer.promise
+  }
+}
+
+/**
+ * A request of the initialize-based era, answered with one JSON body. The SDK's own serving of that era knows event
+ * streams only, which some clients cannot read, and which cost a short call more than all the rest of it.
+ */
+async function exchange (server: Server, message: JSONRPCRequest, signal: AbortSignal): Promise<McpReply> {
+  const transport = new OneExchange()
+  const leave = (): void => { transport.close().catch(() => {}) }
+  await server.connect(transport)
+  signal.addEventListener('abort', leave, { once: true })
+  if (signal.aborted) leave()
+  const answer = await transport.deliver(message)
+  signal.removeEventListener('abort', leave)
+  return answer === undefined ? { status: 499, headers: {}, body: null } : json(200, answer)
 }
 
 /**
  * Answers one POST of Streamable HTTP, in either era. Nothing is kept between two of them: each has a server of its own,
  * so any request may come to any process, and a restart is not noticed. Who may call is decided before.
  */
-export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Promise<Response> {
+export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Promise<McpReply> {
   const onerror = (err: Error): void => { options.log?.debug?.({ err }, 'MCP over HTTP') }
 
   return async function answer ({ url, header, body, stream, signal }) {
@@ -80,15 +106,33 @@ export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Prom
       return refusal(ProtocolErrorCode.InvalidRequest, 'Send one JSON-RPC message a POST, as an object. Batches are not part of the protocol since 2025-06-18.')
     }
     mendArguments(message)
+    const streaming = wantsStream(header('accept') ?? '', message)
+    const make = (): Server => createMcpServer({ ...options, stream, quiet: !streaming })
+
+    const [version, method, name] = PROTOCOL_HEADERS.map(header)
+    const isOld = classifyInboundRequest({
+      httpMethod: 'POST',
+      body: message,
+      ...(version !== undefined && { protocolVersionHeader: version }),
+      ...(method !== undefined && { mcpMethodHeader: method }),
+      ...(name !== undefined && { mcpNameHeader: name })
+    }).kind === 'legacy'
+    // A version that nobody knows is refused by the SDK, below, in its words.
+    const isKnown = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version)
+    if (!streaming && isOld && isKnown && isJSONRPCRequest(message)) return exchange(make(), message, signal)
+
     const headers = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' })
     for (const name of PROTOCOL_HEADERS) {
       const value = header(name)
       if (value !== undefined) headers.set(name, value)
     }
     const request = new Request(url, { method: 'POST', headers, signal })
-    const streaming = wantsStream(header('accept') ?? '', message)
-    const make = (): Server => createMcpServer({ ...options, stream, quiet: !streaming })
-    if (!streaming && await isLegacyRequest(request, message)) return answerWithJson(request, message, make())
-    return createMcpHandler(make, { responseMode: streaming ? 'sse' : 'auto', onerror }).fetch(request, { parsedBody: message })
+    const response = await createMcpHandler(make, { responseMode: streaming ? 'sse' : 'auto', onerror }).fetch(request, { parsedBody: message })
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+    return {
+      status: response.status,
+      headers: response.body === null ? {} : isStream ? Object.fromEntries(response.headers) : JSON_TYPE,
+      body: isStream || response.body === null ? response.body : await response.text()
+    }
   }
 }

@@ -51,18 +51,15 @@ export default async function mcp (app: FastifyInstance, { version, maxWaitMs, p
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, async (_request: FastifyRequest, body: Buffer) => body)
 
   async function post (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const response = await answer({
+    const { status, headers, body } = await answer({
       url: `http://localhost${request.url}`,
       header: name => request.headers[name]?.toString(),
       body: request.body as Buffer | undefined ?? new Uint8Array(),
       stream: streamOf(request),
       signal: goneSignal(reply)
     })
-    reply.code(response.status)
-    if (response.body === null) return reply.send()
-    response.headers.forEach((value, name) => { reply.header(name, value) })
-    const streaming = response.headers.get('content-type')?.startsWith('text/event-stream')
-    return reply.send(streaming ? Readable.from(events(response.body)) : await response.text())
+    reply.code(status).headers(headers)
+    return reply.send(body instanceof ReadableStream ? Readable.from(events(body)) : body ?? undefined)
   }
 
   // Not `/:stream`: a router's limit on the length of a parameter counts the encoded text, and answers 404.
