@@ -7,7 +7,7 @@ export type OriginPolicy = 'strict' | 'spec'
  */
 const parseHost = (host: string): URL | undefined => {
   // A Host header is a host and a port (RFC 9110, 7.2); what the URL parser would read as more than that is none.
-  if (/[/?#@\\\s]/.test(host)) return undefined
+  if (/[/?#@\\\s\p{Cc}]/u.test(host)) return undefined
   try { return new URL(`http://${host}`) } catch { return undefined }
 }
 

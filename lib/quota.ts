@@ -44,6 +44,8 @@ export class Quota {
 
   /** Which limit one more ticket would pass, as a sentence, or undefined where it fits. */
   refusal (ticket: Ticket): string | undefined {
+    // A call that is sent again while the first is on its way takes no second place.
+    if (this.#sizes.has(ticket.id)) return undefined
     const act = 'Wait for answers, or cancel tickets that are no longer needed.'
     if (this.#sizes.size >= QUOTA.tickets) return `The queue is full: ${QUOTA.tickets} tickets are pending. ${act}`
     if ((this.#perStream.get(ticket.stream) ?? 0) >= QUOTA.perStream) {

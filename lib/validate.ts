@@ -23,15 +23,17 @@ const kinds: Record<string, string> = {
 
 interface Fault { keyword: string, instancePath: string, params: Record<string, unknown> }
 
+/** The names along a JSON pointer (RFC 6901). */
+const partsOf = (path: string): string[] =>
+  path === '' ? [] : path.slice(1).split('/').map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+
 /** `/options/2` as a person says it: `options[2]`. */
 const fieldOf = (path: string): string =>
-  path.slice(1).split('/').map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  partsOf(path)
     .reduce((name, part) => /^\d+$/.test(part) && name !== '' ? `${name}[${part}]` : name === '' ? part : `${name}.${part}`, '')
 
 const valueAt = (value: unknown, path: string): unknown =>
-  path === ''
-    ? value
-    : path.slice(1).split('/').reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], value)
+  partsOf(path).reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], value)
 
 /** The rule that the value at `path` broke, as the second half of a sentence. */
 function rule ({ keyword, params }: Fault, value: unknown): string {

@@ -1,0 +1,29 @@
+import t from 'tap'
+import fc from 'fast-check'
+import { bearerOf, constantTimeEqual } from '../../lib/token'
+
+t.test('two secrets are equal when every character is', async t => {
+  for (const text of ['', 'a', 'a-token', 'x'.repeat(100_000), '\u{1F600}', 'e\u0301', '\u0000']) t.equal(await constantTimeEqual(text, text), true)
+  for (const [a, b] of [['', 'a'], ['a', 'A'], ['a', 'a '], ['token', 'tokeN'], ['token', 'token\u0000'], ['e\u0301', '\u00e9'], ['x'.repeat(100_000), `${'x'.repeat(99_999)}y`]]) {
+    t.equal(await constantTimeEqual(a!, b!), false, JSON.stringify([a!.slice(0, 20), b!.slice(0, 20)]))
+    t.equal(await constantTimeEqual(b!, a!), false)
+  }
+})
+
+t.test('it says what === says, of any two texts', async t => {
+  const same = fc.asyncProperty(fc.string(), fc.string(), async (a, b) =>
+    await constantTimeEqual(a, b) === (a === b) && await constantTimeEqual(a, a))
+  await t.resolves(fc.assert(same, { numRuns: 200 }))
+})
+
+t.test('the token of a Bearer header is read, however its scheme is written', async t => {
+  for (const header of ['Bearer abc', 'bearer abc', 'BEARER abc', 'Bearer   abc', 'Bearer abc  ']) t.equal(bearerOf(header), 'abc', header)
+  t.equal(bearerOf('Bearer a.b-c_d~e+f/g=='), 'a.b-c_d~e+f/g==')
+  t.equal(bearerOf('Bearer Bearer'), 'Bearer')
+})
+
+t.test('anything else holds no token', async t => {
+  for (const header of [undefined, null, '', 'abc', 'Bearer', 'Bearer ', 'Bearer    ', 'Basic abc', 'Bearerabc', 'Bearer a b', ' Bearer abc', 'Bearer\tabc', 'Bearer abc, Bearer def', 'Bearer abc\nx']) {
+    t.equal(bearerOf(header), undefined, JSON.stringify(header))
+  }
+})
