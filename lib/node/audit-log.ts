@@ -81,6 +81,11 @@ export class AuditLog {
     return endsIn(this.#file, head, end)
   }
 
+  /** Makes durable what was found in the file. */
+  sync (): Promise<void> {
+    return this.#file.sync()
+  }
+
   /** Cuts off what stands behind `end`; durable when it resolves. */
   async cut (end: number): Promise<void> {
     await this.#file.truncate(end)

@@ -140,6 +140,9 @@ export class FileTicketStore implements TicketStore {
     try {
       this.#state = await openState({ disk: this.#disk, dir: this.#dir, log: this.#log, now: this.#now })
       this.#reader = new EntryReader(this.#state.auditLog, this.#state.index)
+      // What this start had to read again, the next one need not.
+      const { entries, bytes } = this.#state.replayed
+      if (entries > 0) this.#keeper.touch(entries, bytes)
     } catch (err) {
       if (held === undefined) {
         this.#lock.release()

@@ -10,7 +10,13 @@ import { setAsideFile, setAsideTail } from './set-aside'
 import { DamagedSnapshotError, readSnapshot, type Snapshot, SNAPSHOT_FILE } from './snapshot'
 import { placeOf, TicketIndex } from './ticket-index'
 
-export interface State { auditLog: AuditLog, index: TicketIndex, live: LiveTickets }
+export interface State {
+  auditLog: AuditLog
+  index: TicketIndex
+  live: LiveTickets
+  /** How much of the log the snapshot did not cover. */
+  replayed: { entries: number, bytes: number }
+}
 
 export interface OpenOptions { disk: Disk, dir: string, log: Log, now: () => number }
 
@@ -51,8 +57,11 @@ export async function openState (options: OpenOptions): Promise<State> {
       log.warn({ file: kept, line: torn.line, bytes: torn.end - torn.start },
         `The last write to ${LOG_FILE} was interrupted: line ${torn.line} ${torn.fault}. What it left is kept as ${basename(kept)}; ` +
         'no ticket that was acknowledged is in it.')
+    } else if (mark.end > covered.end) {
+      // A process that was killed between its write and its sync has left whole lines that are not on the disk yet.
+      await auditLog.sync()
     }
-    return { auditLog, index, live }
+    return { auditLog, index, live, replayed: { entries: mark.head.seq - covered.head.seq, bytes: mark.end - covered.end } }
   } catch (err) {
     await index?.close()
     await auditLog.close()

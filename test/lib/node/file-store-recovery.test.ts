@@ -5,7 +5,9 @@ import { seal } from '../../../lib/audit'
 import { verifyAudit } from '../../../lib/node/audit-verify'
 import { acquireFolder } from '../../../lib/node/folder-lock'
 import { nodeHash } from '../../../lib/node/replay'
+import { FileTicketStore } from '../../../lib/node/file-store'
 import { answered, at, decide } from '../../helpers/decisions'
+import { faultyDisk, systemError } from '../../helpers/disk'
 import { filesLike, logLines, memoryLog, openStore } from '../../helpers/file-store'
 import { testFolder } from '../../helpers/folder'
 
@@ -34,6 +36,26 @@ t.test('a start after a clean end reads no line again', async t => {
   t.strictSame(store.head(), { seq: 3, hash: snapshot.hash, at: at(3) })
   t.strictSame(await idsOf(store), ['ticket 1', 'ticket 2', 'ticket 3'])
   t.strictSame(log.lines, [])
+})
+
+t.test('entries that a killed process wrote but may not have synced are synced before anybody sees them', async t => {
+  const dir = await folder(t, 3)
+  rmSync(join(dir, SNAPSHOT))
+  const disk = faultyDisk()
+  const store = await openStore(t, dir, { io: disk.io })
+  t.equal(disk.count('sync', LOG), 1)
+  t.strictSame(await idsOf(store), ['ticket 1', 'ticket 2', 'ticket 3'])
+  await store.close()
+  t.equal(JSON.parse(text(dir, SNAPSHOT)).seq, 3, 'and the next start need not read them again')
+
+  disk.around = async ({ op, name }, go) => {
+    if (op === 'sync' && name === LOG) throw systemError('EIO')
+    return go()
+  }
+  rmSync(join(dir, SNAPSHOT))
+  const failing = new FileTicketStore({ dir, instance: 'test', io: disk.io })
+  await t.rejects(failing.load(), { name: 'FolderError' }, 'a disk that cannot be relied on refuses to start')
+  await failing.close()
 })
 
 t.test('a snapshot cut anywhere is set aside, and pending tickets come back from the audit log', async t => {
