@@ -25,11 +25,11 @@ export function onShutdown ({ close, log, deadlineMs = DEADLINE_MS, from = proce
     if (ending) return
     ending = true
     log.info({}, `Stopping: ${why}`)
-    setTimeout(() => {
+    const deadline = setTimeout(() => {
       log.error({}, `Not closed after ${deadlineMs} ms; ending all the same. Every ticket that was acknowledged is saved`)
       from.exit(1)
     }, deadlineMs)
-    close().then(
+    close().finally(() => clearTimeout(deadline)).then(
       () => from.exit(0),
       err => {
         log.error({ err }, 'Could not close in order. Every ticket that was acknowledged is saved')
