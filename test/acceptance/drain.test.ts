@@ -45,7 +45,10 @@ async function http (t: Test, world: World, name: string): Promise<Agent> {
 t.test('two agents over stdio and one over HTTP ask, a person answers and undoes in a browser, and each hears its own answer', async t => {
   const world = await createWorld(t)
   // The page may still count as open when the agents have left: the queue then goes on for the person.
-  t.teardown(() => world.run(['stop']))
+  t.teardown(async () => {
+    await world.run(['stop'])
+    await eventually(() => world.alive().length === 0 || undefined, 'the last process to end')
+  })
   const browser = await launchBrowser(t)
   const alpha = await stdioV2(t, world, 'alpha')
   const first = await alpha.call('ask_human', { question: 'Drop the old table?', options: ['Drop it', 'Keep it'] })
@@ -75,7 +78,7 @@ t.test('two agents over stdio and one over HTTP ask, a person answers and undoes
   t.match(two, { id: second.id, status: 'answered', answer: 'HUMAN ANSWER: Ready Room', answered_by: 'human' })
 
   await recent(page, second.id).getByRole('button', { name: 'Undo' }).click()
-  await card(page, second.id).waitFor()
+  await recent(page, second.id).waitFor({ state: 'detached' })
   t.match(await beta.call('wait_for_answer', { id: second.id, timeout_seconds: 0 }), { id: second.id, status: 'pending' }, 'an undone answer is no answer')
   t.match(await gamma.call('wait_for_answer', { id: third.id, timeout_seconds: 0 }), { id: third.id, status: 'pending' }, 'another ticket is as it was')
 
