@@ -130,7 +130,7 @@ t.test('j and k move, / writes, Shift and Enter starts a line, Enter sends, Esc 
   await recent(page, 'q').waitFor()
   t.strictSame(server.answers, [{ id: 'q', answer: 'jku/?1\ntwo' }])
   await page.keyboard.press('u')
-  await card(page, 'q').waitFor()
+  await page.getByText('Taken back: the ticket is pending again.').waitFor()
   t.equal(await current(), 'q')
   t.equal(await card(page, 'q').getByRole('textbox').inputValue(), 'jku/?1\ntwo', 'what was written is there again')
   await page.keyboard.press('?')

@@ -71,6 +71,17 @@ t.test('a stream that breaks is taken up where it was', async t => {
   t.equal(await page.title(), '(2) heads-up')
 })
 
+t.test('a thousand events at once are read in one go', async t => {
+  const { page, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p' }) })
+  await live(page)
+  const start = performance.now()
+  const change = (id: number) => ({ ...server.tickets.get('p')!, rev: id, question: `Revision ${id}?` })
+  const entries = Array.from({ length: 1_000 }, (_, i) => `event: ticket\nid: ${i + 2}\ndata: ${JSON.stringify(change(i + 2))}\n\n`)
+  server.write(entries.join(''))
+  await card(page, 'p').getByText('Revision 1001?').waitFor()
+  t.ok(performance.now() - start < 5_000)
+})
+
 t.test('reset makes it read the list again', async t => {
   const { page, server } = await visit(t, browser)
   await live(page)
@@ -122,6 +133,27 @@ t.test('it says since when it is offline, and comes back', async t => {
   await live(page)
   await card(page, 'p').getByRole('button', { name: 'Answer' }).click()
   await recent(page, 'p').waitFor()
+})
+
+t.test('a hidden page polls once a minute, and reads at once when it is looked at', async t => {
+  const { page, server } = await visit(t, browser, { events: 'refused', clock: true })
+  await page.getByText('Polling every 5 s').waitFor()
+  const hide = (hidden: boolean) => page.evaluate(hidden => {
+    Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, hidden)
+  const polls = () => server.seen.filter(({ url }) => url === '/api/tickets').length
+  await hide(true)
+  const before = polls()
+  await page.clock.runFor(6_000)
+  await server.when(() => polls() === before + 1, 'the poll that was due')
+  await page.clock.runFor(50_000)
+  server.enqueue({ id: 'p' })
+  await page.evaluate(() => fetch('healthz').catch(() => {}))
+  t.equal(polls(), before + 1)
+  await hide(false)
+  await card(page, 'p').waitFor()
+  t.ok(polls() > before + 1)
 })
 
 t.test('a refusal of the list is shown in the words of the server', async t => {

@@ -221,6 +221,7 @@ t.test('a ticket decided elsewhere tells how, keeps what was typed, and changes 
     await card(page, 'p').getByRole('textbox').fill('Mine, with care')
     settle[how](server)
     await page.keyboard.press('Enter')
+    await card(page, 'p').locator('.closed').waitFor()
     t.match(await card(page, 'p').locator('.outcome').textContent(), words[how])
     t.equal(await card(page, 'p').locator('.kept').inputValue(), 'Mine, with care')
     t.equal(await card(page, 'p').locator('.act').isVisible(), false)
