@@ -2,6 +2,7 @@
 //   npm run bench [-- name ...]
 import { askBench } from './ask'
 import type { Print } from './harness'
+import { latencyBench } from './latency'
 import { memoryBench } from './memory'
 import { startBench } from './start'
 import { storeBench } from './store'
@@ -10,6 +11,7 @@ import { waitBench } from './wait'
 const benches: Record<string, (print: Print) => Promise<void>> = {
   store: storeBench,
   ask: askBench,
+  latency: latencyBench,
   wait: waitBench,
   start: startBench,
   memory: memoryBench
