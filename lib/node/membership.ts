@@ -187,7 +187,7 @@ export class Membership implements AgentDesk {
     const { pid, port, version } = place.status
     this.#seats.take(remoteSeat(place.link))
     place.attachment.ended.then(() => this.#lose(place))
-    this.#options.log.info({ pid, port, version }, 'Attached to the daemon')
+    this.#options.log.info({ daemon: pid, port, version }, 'Attached to the daemon')
     if (this.#config.linger) this.#quit('superfluous', false)
   }
 
@@ -195,7 +195,7 @@ export class Membership implements AgentDesk {
   #lose (place: Following): void {
     if (this.#place !== place || this.#leaving.signal.aborted) return
     const handsOver = place.attachment.farewell === HAND_OVER
-    this.#options.log.info({ pid: place.status.pid }, handsOver ? 'The daemon hands over to a newer version' : 'The daemon has gone')
+    this.#options.log.info({ daemon: place.status.pid }, handsOver ? 'The daemon hands over to a newer version' : 'The daemon has gone')
     place.link.close()
     this.#electAgain(handsOver)
   }

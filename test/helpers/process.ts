@@ -185,6 +185,10 @@ export interface World {
   api<T> (path: string, body?: object): Promise<{ status: number, body: T }>
 }
 
+// A test that is cut short tears nothing down.
+const everyone = new Set<Running>()
+process.once('exit', () => { for (const running of everyone) if (!running.over) running.kill('SIGKILL') })
+
 /** Makes a world. When the test ends it is an error if a process of it lives on that the test did not start itself. */
 export async function createWorld (t: Test, { port }: { port?: number } = {}): Promise<World> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'readyroom-test-')))
@@ -202,6 +206,7 @@ export async function createWorld (t: Test, { port }: { port?: number } = {}): P
     })
     const running = new Running(child)
     started.push(running)
+    everyone.add(running)
     return running
   }
   const start: World['start'] = (args = [], options = {}) => launch([process.execPath, ...SCRIPT, ...args], options)
