@@ -24,6 +24,9 @@ export interface McpReply { status: number, headers: Record<string, string>, bod
 
 export type McpHttpOptions = Omit<McpServerOptions, 'stream' | 'quiet'>
 
+/** For the log of a proxy: nobody is there to read it. */
+const GONE: McpReply = { status: 499, headers: {}, body: null }
+
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const json = (status: number, value: object): McpReply => ({ status, headers: JSON_TYPE, body: JSON.stringify(value) })
@@ -86,10 +89,9 @@ async function exchange (server: Server, message: JSONRPCRequest, signal: AbortS
   const leave = (): void => { transport.close().catch(() => {}) }
   await server.connect(transport)
   signal.addEventListener('abort', leave, { once: true })
-  if (signal.aborted) leave()
   const answer = await transport.deliver(message)
   signal.removeEventListener('abort', leave)
-  return answer === undefined ? { status: 499, headers: {}, body: null } : json(200, answer)
+  return answer === undefined ? GONE : json(200, answer)
 }
 
 /**
@@ -105,6 +107,8 @@ export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Prom
     if (typeof message !== 'object' || message === null || Array.isArray(message)) {
       return refusal(ProtocolErrorCode.InvalidRequest, 'Send one JSON-RPC message a POST, as an object. Batches are not part of the protocol since 2025-06-18.')
     }
+    // Whoever listens from here on would wait for an abort that has been.
+    if (signal.aborted) return GONE
     mendArguments(message)
     const streaming = wantsStream(header('accept') ?? '', message)
     const make = (): Server => createMcpServer({ ...options, stream, quiet: !streaming })

@@ -32,6 +32,7 @@ function streamOf (request: FastifyRequest): string | undefined {
 /** Aborts when the client is gone before its answer is out. */
 function goneSignal ({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
+  if (raw.destroyed) gone.abort()
   raw.once('close', () => { if (!raw.writableFinished) gone.abort() })
   return gone.signal
 }

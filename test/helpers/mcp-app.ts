@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Desk } from '../../lib/desk'
 import { MemoryTicketStore } from '../../lib/memory-store'
 import type { TicketStore } from '../../lib/store'
@@ -19,9 +19,15 @@ export interface McpApp {
   close (): Promise<void>
 }
 
+export interface McpAppOptions extends Partial<McpOptions> {
+  store?: TicketStore
+  /** Holds each request up, once its body is read, until this resolves. */
+  hold?: (reply: FastifyReply) => Promise<void>
+}
+
 /** MCP alone, listening on a free port, on a desk in memory: no guard stands before it. */
-export async function startMcpApp (options: Partial<McpOptions> & { store?: TicketStore } = {}): Promise<McpApp> {
-  const { store: ticketStore = new MemoryTicketStore(), ...mcpOptions } = options
+export async function startMcpApp (options: McpAppOptions = {}): Promise<McpApp> {
+  const { store: ticketStore = new MemoryTicketStore(), hold, ...mcpOptions } = options
   const logged: McpApp['errors'] = []
   const app = Fastify({
     forceCloseConnections: true,
@@ -33,6 +39,7 @@ export async function startMcpApp (options: Partial<McpOptions> & { store?: Tick
   await app.register(bodies)
   await app.register(methods)
   await app.register(store, { store: ticketStore })
+  if (hold) app.addHook('preHandler', (_request, reply) => hold(reply))
   await app.register(mcp, { prefix: '/mcp', version: '1.2.3', ...mcpOptions })
   app.refuseOtherMethods()
   await app.register(lastAnswers)

@@ -261,3 +261,26 @@ t.test('headers of the new era that contradict the body are refused as its revis
   t.equal(unknown.status, 400)
   t.match(await unknown.json(), { id: 1, error: { code: -32022, data: { supported: ['2026-07-28'], requested: '2099-01-01' } } })
 })
+
+t.test('a client that is gone before its call begins is not waited for', async t => {
+  const arrived = Promise.withResolvers<void>()
+  const left = Promise.withResolvers<void>()
+  const { url, desk } = await start(t, {
+    async hold ({ raw }) {
+      arrived.resolve()
+      await once(raw, 'close')
+      left.resolve()
+    }
+  })
+  const { id } = await desk.ask({ question: 'Deploy?', stream: 'x' })
+  const gone = new AbortController()
+  const call = post(`${url}/x`, toolCall(1, 'wait_for_answer', { id }), {}, gone.signal)
+  call.catch(() => {})
+  await arrived.promise
+  gone.abort()
+  await t.rejects(call)
+  await left.promise
+  // By then the call has begun, had it been let begin.
+  for (let n = 0; n < 5; n++) await new Promise(resolve => setImmediate(resolve))
+  t.equal(desk.waiting, 0)
+})
