@@ -30,10 +30,6 @@ const isExecutable = path => access(path, constants.X_OK).then(() => true, () =>
 // A browser that lacks a library is there and yet starts nothing.
 const isWorking = path => run(path, ['--version'], { timeout: 30_000 }).then(() => true, () => false)
 
-function fromEnvironment () {
-  return process.env.CHROMIUM_PATH || process.env.CHROME_PATH
-}
-
 async function fromPath () {
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
   for (const path of [...folders.flatMap(folder => NAMES.map(name => join(folder, name))), ...PLACES]) {
@@ -81,14 +77,22 @@ async function fromPackage () {
 }
 
 const ways = {
-  'CHROMIUM_PATH or CHROME_PATH': fromEnvironment,
   'a browser on the PATH': fromPath,
   "Debian's package": fromDebian,
   '@sparticuz/chromium': fromPackage
 }
 
-/** The path of a Chromium that starts. Rejects with every way that was tried and why it failed. */
+/**
+ * The path of a Chromium that starts: the one that CHROMIUM_PATH or CHROME_PATH names, and no other, where one of them
+ * is set; else the first that can be had. Rejects with every way that was tried and why it failed.
+ */
 export async function findChromium () {
+  for (const name of ['CHROMIUM_PATH', 'CHROME_PATH']) {
+    const path = process.env[name]
+    if (!path) continue
+    if (await isExecutable(path) && await isWorking(path)) return path
+    throw new Error(`${name}: ${path} is no browser that starts. Correct it, or unset it to have one found.`)
+  }
   const failures = []
   for (const [name, way] of Object.entries(ways)) {
     try {
