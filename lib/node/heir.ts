@@ -12,7 +12,7 @@ export interface HeirTimings {
   holdingMs: number
 }
 
-export const HEIR_TIMINGS: HeirTimings = { partingMs: 150, readyMs: 1_200, holdingMs: 500 }
+export const HEIR_TIMINGS: HeirTimings = { partingMs: 150, readyMs: 1_000, holdingMs: 400 }
 
 /** Whether a daemon that leaves should leave somebody: nobody else will take over, and somebody may still come to answer. */
 export async function needsHeir ({ clients, daemon }: Leading, { partingMs }: HeirTimings): Promise<boolean> {
@@ -26,7 +26,7 @@ export async function raiseHeir (options: SuccessorOptions, { readyMs }: HeirTim
   try {
     const heir = new Successor(options)
     if (await heir.isReady(readyMs)) return heir
-    log.warn({ pid: heir.pid }, 'The successor is not ready in time; every ticket is safe in the state folder')
+    log.warn({ successor: heir.pid }, 'The successor is not ready in time; every ticket is safe in the state folder')
     heir.release()
   } catch (err) {
     log.warn({ err }, 'No successor could be started; every ticket is safe in the state folder')
@@ -36,6 +36,6 @@ export async function raiseHeir (options: SuccessorOptions, { readyMs }: HeirTim
 
 /** Waits until the successor holds the lock and the port that have just been let go. */
 export async function install (heir: Successor, { holdingMs }: HeirTimings, log: Log): Promise<void> {
-  if (!await heir.isHolding(holdingMs)) log.warn({ pid: heir.pid }, 'The successor has not said that it has taken over')
+  if (!await heir.isHolding(holdingMs)) log.warn({ successor: heir.pid }, 'The successor has not said that it has taken over')
   heir.release()
 }
