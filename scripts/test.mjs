@@ -28,7 +28,9 @@ const tap = (name, { folders, jobs }) => async () => {
     writeFileSync(`${root}node_modules/.tap-built`, '')
   }
   const report = `${reports}/${name}.tap`
-  const code = await run('tap', ['run', '--reporter=terse', `--jobs=${jobs}`, `--output-file=${report}`, ...folders])
+  // The name of a folder alone matches no file of it.
+  const patterns = folders.map(folder => folder.endsWith('.ts') ? folder : `${folder}/**/*.test.ts`)
+  const code = await run('tap', ['run', '--reporter=terse', `--jobs=${jobs}`, `--output-file=${report}`, ...patterns])
   const totals = existsSync(report) ? [...readFileSync(report, 'utf8').matchAll(/^# \{ (total: .*) \}$/gm)].at(-1)?.[1] ?? '' : ''
   const count = key => Number(new RegExp(`\\b${key}: (\\d+)`).exec(totals)?.[1] ?? 0)
   const passed = count('pass')

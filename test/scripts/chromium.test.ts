@@ -42,5 +42,5 @@ t.test('the one that is named is taken, and no other in its place', async t => {
   const named = await browser('my browser', 'exit 0')
   t.equal(await find({ CHROMIUM_PATH: named }), named)
   t.equal(await find({ CHROME_PATH: named }), named)
-  await t.rejects(find({ CHROMIUM_PATH: join(folder, 'absent') }), { stderr: /^CHROMIUM_PATH: .*absent is no browser that starts/ })
+  await t.rejects(find({ CHROMIUM_PATH: join(folder, 'absent') }), { code: 1, stderr: /^CHROMIUM_PATH: .*absent is no browser that starts/ })
 })
