@@ -14,6 +14,8 @@ const SLICE_MS = 20_000
 const PATIENCE_MS = 45_000
 /** How long past its own end a wait goes on that has not heard of its ticket yet, in milliseconds. */
 const GRACE_MS = 4_000
+/** How long a daemon may take to say how a ticket stands when a wait for it is given up, in milliseconds: a process that ends has little time. */
+const LOOK_MS = 300
 /** Between two attempts, in milliseconds. */
 const PAUSE_MS = 25
 
@@ -70,6 +72,8 @@ export class PatientDesk implements AgentDesk {
         // How the ticket stood a little ago is a better answer to a wait than that nothing answers now.
         const missed = signal?.aborted || (err instanceof ReadyroomError && err.code === 'STORE_UNAVAILABLE')
         if (known !== undefined && missed) return known
+        if (signal?.aborted) known = await this.#look(id)
+        if (known !== undefined) return known
         if (signal?.aborted) throw new ReadyroomError('STORE_UNAVAILABLE', 'The wait was given up before Ready Room answered.', { cause: err })
         throw err
       }
@@ -77,6 +81,13 @@ export class PatientDesk implements AgentDesk {
       // A daemon that closes answers every wait early; its successor is asked next, after a breath.
       if (performance.now() - asked < slice / 2) await delay(PAUSE_MS)
     }
+  }
+
+  /** The ticket as it stands, for whoever ends a wait: it is answered, not dropped. Undefined where nobody says so promptly. */
+  async #look (id: string): Promise<Ticket | undefined> {
+    try {
+      return (await this.#seats.current?.call({ tool: 'wait_for_answer', id, wait_ms: 0 }, { timeoutMs: LOOK_MS }))?.ticket
+    } catch { return undefined }
   }
 
   /** Sends a call until a daemon has answered it. @throws STORE_UNAVAILABLE after `ms`; the reason of `signal` */

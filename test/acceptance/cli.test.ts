@@ -110,6 +110,23 @@ t.test('closing answers who waits and ends what streams, within two seconds', as
   t.ok(performance.now() - begin < 2_000, `${performance.now() - begin} ms`)
 })
 
+t.test('a signal to the process of an agent answers its open wait before it goes', async t => {
+  const world = await createWorld(t)
+  const serving = world.start(['serve'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  await serving.opened()
+  const agent = world.start([])
+  await agent.initialize()
+  const { id } = await agent.call('ask_human', { question: 'Go on?' })
+  const wait = agent.call('wait_for_answer', { id, timeout_seconds: 600 })
+  await untilWaiting(world, 1)
+  const begin = performance.now()
+  agent.kill('SIGTERM')
+  t.match(await wait, { id, status: 'pending' })
+  t.equal((await agent.finished).code, 0)
+  t.ok(performance.now() - begin < 2_000, `${performance.now() - begin} ms`)
+  t.strictSame(world.alive(), [serving.pid], 'the daemon goes on, and nobody else')
+})
+
 t.test('standard input that ends before a word leaves nothing behind', async t => {
   const world = await createWorld(t)
   const at = await Promise.all([

@@ -192,6 +192,17 @@ t.test('an aborted wait ends at once, wherever it hangs', async t => {
   t.equal((await waited).status, 'pending')
   t.equal(real.waiting, 0)
 
+  // A daemon in another process hears of the end of a wait only by its connection, which brings no ticket any more.
+  const far = new AbortController()
+  seats.vacate()
+  seats.take(seatOf(({ wait_ms: ms }, { signal }) => ms === 0
+    ? Promise.resolve({ ticket: pending })
+    : new Promise((_resolve, reject) => {
+      signal!.addEventListener('abort', () => reject(signal!.reason))
+      setImmediate(() => far.abort())
+    })))
+  t.strictSame(await desk.wait(pending.id, { ms: 60_000, signal: far.signal }), pending)
+
   const silent = new AbortController()
   seats.vacate()
   let signalled = false
