@@ -13,7 +13,7 @@ import { joinDaemon, type Joined } from './join'
 import { Link } from './link'
 import { askPortHolder, judgePortHolder, type JudgePatience, type PortHolder } from './port-holder'
 import { newSecret } from './proof'
-import { cannotListen, folderHeldInSilence, portHeldByOtherFolder, portHeldByOtherUser, portHeldByStranger } from './refusals'
+import { cannotListen, folderHeldInSilence, folderReplaced, portHeldByOtherFolder, portHeldByOtherUser, portHeldByStranger } from './refusals'
 import { RefusedError } from './refused'
 import { releaseOf } from './versions'
 
@@ -168,6 +168,8 @@ async function withHolder (candidate: Candidate, holder: PortHolder): Promise<El
   if (holder.kind !== 'readyroom') throw portHeldByStranger(port, holder.kind === 'silent')
   const { identity } = holder
   if (identity.uid !== (process.getuid?.() ?? -1)) throw portHeldByOtherUser(port, identity)
+  // Its lock would be in our way if it were still the same folder.
+  if (identity.state_dir === stateDir) throw folderReplaced(port, stateDir)
   if (identity.state_dir === undefined || given.stateDir) throw portHeldByOtherFolder(port, stateDir, identity)
   const end = performance.now() + candidate.timings.strangerMs
   for (;;) {

@@ -22,6 +22,10 @@ export const portHeldByOtherFolder = (port: number, own: string, { state_dir: th
     : `Port ${port} is held by a Ready Room with the state folder ${theirs}; here READYROOM_STATE_DIR is ${own}. ` +
       'Set both to the same folder, or READYROOM_PORT to another port here.')
 
+export const folderReplaced = (port: number, dir: string): RefusedError => new RefusedError(
+  `The Ready Room on port ${port} runs on the state folder ${dir}, which has been removed or replaced since. ` +
+  `Find it with "${find(port)}", end it, and start again.`)
+
 export const folderHeldOnOtherPort = (dir: string, own: number, theirs: number): RefusedError => new RefusedError(
   `The state folder ${dir} is held by a Ready Room on port ${theirs}; here the port is ${own}. ` +
   'Set READYROOM_PORT to the same port for both, or READYROOM_STATE_DIR to another folder here.')

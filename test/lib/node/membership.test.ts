@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
@@ -361,6 +361,49 @@ t.test('a client that is refused later says so to every call, keeps trying, and 
   await squatter!.close()
   await eventually(() => second.membership.role === 'daemon' || undefined, 'its place')
   t.equal((await second.membership.cancel(id)).status, 'cancelled')
+})
+
+t.test('a folder that was removed under a running daemon is said to be', async t => {
+  const at = await place(t)
+  const first = member(t, at)
+  await first.membership.start()
+  rmSync(at.stateDir, { recursive: true })
+  await t.rejects(member(t, at).membership.start(), {
+    name: 'RefusedError', message: new RegExp(`port ${at.port} runs on the state folder ${at.stateDir}, which has been removed or replaced`)
+  })
+})
+
+const HASTY = { lookMs: 50, idleLookMs: 20, graceMs: 50 }
+
+t.test('a lingering daemon ends by itself when nothing waits for it any more', async t => {
+  const at = await place(t)
+  const first = member(t, at)
+  await first.membership.start()
+  const { id } = await first.membership.ask(ask)
+  await first.membership.leave({ successor: false })
+  const { membership } = member(t, { ...at, linger: true, lingerTimings: HASTY })
+  t.equal(await membership.start(), 'daemon')
+  t.match(await askDaemon(configOf(at)), { lingering: true, pending: 1 })
+  await membership.cancel(id)
+  t.equal(await membership.ended, 'idle')
+  t.equal(await askDaemon(configOf(at)), undefined)
+})
+
+t.test('a lingering process that finds a daemon is superfluous', async t => {
+  const at = await place(t)
+  await member(t, at).membership.start()
+  const { membership } = member(t, { ...at, linger: true })
+  await membership.start()
+  t.equal(await membership.ended, 'superfluous')
+  await eventually(async () => (await askDaemon(configOf(at)))?.clients.length === 0 || undefined, 'it to be gone')
+})
+
+t.test('a lingering daemon that a newer version takes over from has nothing more to do', async t => {
+  const at = await place(t)
+  const { membership } = member(t, { ...at, linger: true })
+  await membership.start()
+  t.equal(await member(t, { ...at, version: '1.3.0' }).membership.start(), 'daemon')
+  t.equal(await membership.ended, 'handed over')
 })
 
 t.test('leaving before there is a place leaves nothing behind', async t => {
