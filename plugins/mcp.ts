@@ -15,16 +15,18 @@ export interface McpOptions {
   progressMs?: number | undefined
 }
 
+const segments = (path: string): number => path.split('?', 1)[0]!.split('/').length
+
 /**
- * The stream that the address names, decoded by the router; undefined on the bare path.
- * @throws BAD_REQUEST. A slash is refused however it is written: some proxies decode `%2F`, others do not.
+ * The stream that the address names, decoded by the router; undefined on the bare path. It is one segment: a slash in a
+ * stream is written as %2F.
+ * @throws BAD_REQUEST when it is no stream. @throws NOT_FOUND when there is more than one segment.
  */
 function streamOf (request: FastifyRequest): string | undefined {
   const stream = (request.params as { '*'?: string })['*']
   if (stream === undefined || stream === '') return undefined
-  if (stream.includes('/')) {
-    throw new ReadyroomError('BAD_REQUEST',
-      'The stream in the address may have no slash, nor %2F. Give such a stream as the stream argument of ask_human.')
+  if (segments(request.url) > segments(request.routeOptions.url ?? '')) {
+    throw new ReadyroomError('NOT_FOUND', 'There is nothing at this address. A slash in the name of a stream is written as %2F: /mcp/name%2Fpart.')
   }
   return checkStream(parse(StreamSchema, stream, 'The stream in the address'))
 }

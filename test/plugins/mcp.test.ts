@@ -158,7 +158,7 @@ t.test('other methods are 405 and say which one is allowed', async t => {
 
 t.test('the stream of the path is percent-decoded, up to its hundred characters', async t => {
   const { url, desk } = await start(t)
-  const streams = ['plain', 'two words', 'Zürich', 'a%b', 'q?#&', '..;', '😀'.repeat(100)]
+  const streams = ['plain', 'two words', 'Zürich', 'a%b', 'q?#&', '..;', 'name/part', '/', '😀'.repeat(100)]
   for (const stream of streams) {
     const [message] = await messages(await post(`${url}/${encodeURIComponent(stream)}`, toolCall(1, 'ask_human', { question: '?' })))
     t.match(message, { result: { structuredContent: { status: 'pending' } } }, stream.slice(0, 10))
@@ -171,12 +171,22 @@ t.test('a path that names no stream that could be is refused, and says why', asy
   const cases: Array<[path: string, message: RegExp]> = [
     ['/%zz', /percent-encoding/], ['/%ff', /percent-encoding/], ['/' + 'x'.repeat(101), /at most 100 characters; got 101/],
     ['/' + 'x'.repeat(3_000), /at most 100 characters; got 3,000/], ['/a%00b', /control characters/], ['/a%0ab', /control characters/],
-    ['/a%2Fb', /no slash/], ['/a%2fb', /no slash/], ['/a/b', /no slash/], ['/%20', /blank/]
+    ['/%20', /blank/]
   ]
   for (const [path, message] of cases) {
     const response = await post(url + path, toolCall(1, 'ask_human', { question: '?' }))
     t.equal(response.status, 400, path.slice(0, 20))
     t.match(await response.json(), { error: 'BAD_REQUEST', message })
+  }
+  t.equal(desk.pendingCount, 0)
+})
+
+t.test('a path of more than one segment is no address, and says how a slash is written', async t => {
+  const { url, desk } = await start(t)
+  for (const path of ['/a/b', '/a/', '//', '/a//b?x=/']) {
+    const response = await post(url + path, toolCall(1, 'ask_human', { question: '?' }))
+    t.equal(response.status, 404, path)
+    t.match(await response.json(), { error: 'NOT_FOUND', message: /%2F/ })
   }
   t.equal(desk.pendingCount, 0)
 })
