@@ -69,6 +69,17 @@ t.test('two key presses answer a ticket with options, and the next ticket is sel
   t.equal(await page.title(), 'heads-up')
 })
 
+t.test('two key presses answer it after a click on a button of the card, too', async t => {
+  const { page, server } = await visit(t, browser, {
+    before: server => server.enqueue({ id: 'p', options: ['Yes', 'No'], context: 'line\n'.repeat(50) })
+  })
+  await card(page, 'p').getByRole('button', { name: 'Show all of the context' }).click()
+  await page.keyboard.press('1')
+  await page.keyboard.press('Enter')
+  await recent(page, 'p').waitFor()
+  t.strictSame(server.answers, [{ id: 'p', answer: 'Yes' }])
+})
+
 t.test('a mouse picks an option, writes an answer and undoes it', async t => {
   const { page, server } = await visit(t, browser, {
     before: server => {
