@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ReadyroomError } from '../lib/errors'
-import { isHostAllowed } from '../lib/origin'
+import { isHostAllowed, isLoopbackAddress } from '../lib/origin'
 
 export interface HostOptions {
   /** Set, it is the token that guards, and any name may lead here. */
@@ -32,6 +32,11 @@ export default fp<HostOptions>(async function host (app, { token, port, allowedO
   if (token !== undefined) return
 
   app.addHook('onRequest', async request => {
+    // Whoever listens for other machines without a token has been refused at the start; a host application may not know.
+    const { localAddress } = request.socket
+    if (localAddress !== undefined && !isLoopbackAddress(localAddress)) {
+      throw new ReadyroomError('FORBIDDEN_HOST', 'Without a token this Ready Room answers on a loopback address only. Set READYROOM_TOKEN.')
+    }
     const own = { port: portOf(request, port), allowedOrigins }
     const { host } = request.headers
     const target = targetHost(request.raw.url ?? '')

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Desk } from '../lib/desk'
+import { FileTicketStore } from '../lib/node/file-store'
+import { VERSION } from '../lib/node/version'
 import type { OriginPolicy } from '../lib/origin'
 import type { Presence } from '../lib/presence'
 import type { TicketStore } from '../lib/store'
@@ -22,15 +25,18 @@ import throttle from './throttle'
 import tickets from './tickets'
 
 export interface ReadyroomOptions {
-  /** Where tickets live. It is loaded here and closed with the application. */
-  store: TicketStore
-  version: string
-  /** Which process this is. */
-  instance: string
+  /** Where tickets live. It is loaded here and closed with the application. Left out, it is the folder of `stateDir`. */
+  store?: TicketStore | undefined
+  /** The folder that holds the tickets, where no `store` is given. One process at a time can have it. */
+  stateDir?: string | undefined
+  /** Left out, this release's. */
+  version?: string | undefined
+  /** Which process this is; left out, a new name is made. */
+  instance?: string | undefined
   /** Unset means that whoever reaches the port may act. */
   token?: string | undefined
-  /** The port we listen on, where a connection does not say. */
-  port: number
+  /** The port we listen on, where a connection does not say, as in a test that injects its requests. */
+  port?: number | undefined
   /** Origins beside our own, each `scheme://host[:port]`. */
   allowedOrigins?: readonly string[] | undefined
   /** What becomes of a missing Origin on `/mcp`. */
@@ -59,7 +65,8 @@ declare module 'fastify' {
 }
 
 /** @throws Error naming the option: a guard that is set up wrongly must not stand open. */
-function check ({ token, allowedOrigins = [], originPolicy = 'strict' }: ReadyroomOptions): void {
+function check ({ store, stateDir, token, allowedOrigins = [], originPolicy = 'strict' }: ReadyroomOptions): void {
+  if ((store === undefined) === (stateDir === undefined)) throw new Error('store, stateDir: give one of them; tickets must live somewhere')
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) throw new Error('token: must be visible ASCII characters without spaces')
   for (const allowed of allowedOrigins) {
     if (!URL.canParse(allowed) || new URL(allowed).origin !== allowed) {
@@ -71,7 +78,8 @@ function check ({ token, allowedOrigins = [], originPolicy = 'strict' }: Readyro
 
 /** The whole of it in a scope of its own: nothing of it reaches the application around it but one decorator. */
 async function scope (app: FastifyInstance, options: ReadyroomOptions & { opened: (room: Readyroom) => void }): Promise<void> {
-  const { token, port, allowedOrigins = [], originPolicy = 'strict', prefix = '', ownsNotFound = prefix !== '' } = options
+  const { token, port = 0, allowedOrigins = [], originPolicy = 'strict', prefix = '', ownsNotFound = prefix !== '' } = options
+  const { version = VERSION, instance = randomUUID() } = options
   const own = { port, allowedOrigins }
 
   await app.register(closing)
@@ -81,9 +89,12 @@ async function scope (app: FastifyInstance, options: ReadyroomOptions & { opened
   await app.register(methods)
   await app.register(throttle)
   await app.register(host, { ...own, token })
-  await app.register(store, { store: options.store, now: options.now })
+  await app.register(store, {
+    store: options.store ?? new FileTicketStore({ dir: options.stateDir!, instance, log: app.log }),
+    now: options.now
+  })
 
-  await app.register(health, { version: options.version, instance: options.instance })
+  await app.register(health, { version, instance })
   await app.register(page, {
     ...(options.pageRoot !== undefined && { root: options.pageRoot }),
     frameAncestors: [...options.frameAncestors ?? []]
@@ -97,7 +108,7 @@ async function scope (app: FastifyInstance, options: ReadyroomOptions & { opened
   await app.register(async function agents (app) {
     await app.register(origin, { ...own, policy: originPolicy })
     await app.register(auth, { token })
-    await app.register(mcp, { version: options.version })
+    await app.register(mcp, { version })
   }, { prefix: '/mcp' })
   if (options.internal !== undefined) {
     const { internal: settings } = options

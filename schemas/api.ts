@@ -36,6 +36,7 @@ export const HistoryPageSchema = Type.Object({
   next: Type.Optional(Type.Integer())
 }, { additionalProperties: false })
 
+/** Entries in order; fewer than `limit` where tickets are long. A reader goes on after the last `seq` until a page is empty. */
 export const AuditPageSchema = Type.Object({ entries: Type.Array(AuditEntrySchema) }, { additionalProperties: false })
 
 export { TicketSchema }

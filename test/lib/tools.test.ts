@@ -138,7 +138,9 @@ t.test('cancelling twice is fine; what is answered or expired says how it was se
 })
 
 t.test('a wait ends a little before the client gives up, and never lasts over ten minutes', async t => {
-  const table: Array<[number, number]> = [[0, 0], [0.5, 500], [1, 1_000], [29, 29_000], [29.999, 29_999], [30, 25_000], [60, 55_000], [600, 595_000], [601, 595_000], [86_400, 595_000]]
+  const table: Array<[number, number]> = [
+    [0, 0], [0.5, 500], [1, 1_000], [29, 29_000], [29.999, 29_999], [30, 25_000], [60, 55_000], [600, 595_000], [601, 595_000], [86_400, 595_000]
+  ]
   for (const [seconds, ms] of table) t.equal(waitMs(seconds), ms, `${seconds} s`)
 })
 

@@ -1,9 +1,11 @@
+import type { Socket } from 'node:net'
 import Fastify from 'fastify'
 import Type from 'typebox'
 import t from 'tap'
 import { MemoryTicketStore } from '../../lib/memory-store'
 import readyroom, { type Readyroom, type ReadyroomOptions } from '../../plugins/readyroom'
 import { PORT } from '../helpers/build'
+import { ask } from '../helpers/http'
 
 const options = (more: Partial<ReadyroomOptions> = {}): ReadyroomOptions =>
   ({ store: new MemoryTicketStore(), version: '0.0.0', instance: 'i', port: PORT, ...more })
@@ -113,4 +115,46 @@ t.test('the limits of a host do not become ours', async t => {
   const response = await app.inject({ method: 'POST', url: '/api/answer', headers: { host }, payload: { id, answer } })
   t.equal(response.statusCode, 200)
   t.equal(response.json().answer, answer)
+})
+
+t.test('with a folder alone it keeps its tickets there, and gives the folder free', async t => {
+  const stateDir = t.testdir()
+  const [first, second] = [Fastify(), Fastify()]
+  t.teardown(() => second.close())
+  await first.register(readyroom, { stateDir })
+  const { id } = await first.readyroom.desk.ask({ stream: 'host', question: 'q' })
+  await t.rejects(async () => {
+    const other = Fastify()
+    t.teardown(() => other.close())
+    await other.register(readyroom, { stateDir })
+  }, /folder/i, 'one process, one store')
+  await first.close()
+  await second.register(readyroom, { stateDir, port: PORT })
+  t.match((await second.inject({ url: `/api/tickets/${id}`, headers: { host } })).json(), { id, status: 'pending' })
+  t.match((await second.inject({ url: '/healthz', headers: { host } })).headers['x-readyroom'], /^\d+\.\d+\.\d+\S*; instance=\S+$/)
+})
+
+t.test('tickets must live somewhere, in one place', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await t.rejects(async () => app.register(readyroom, {}), /^store, stateDir: /)
+  const both = Fastify()
+  t.teardown(() => both.close())
+  await t.rejects(async () => both.register(readyroom, options({ stateDir: t.testdir() })), /^store, stateDir: /)
+})
+
+t.test('without a token nothing is answered on an address that other machines reach', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(readyroom, options())
+  app.get('/own', async () => 'own')
+  // What the socket of a request from the network says of itself.
+  app.server.on('connection', (socket: Socket) => { Object.defineProperty(socket, 'localAddress', { value: '192.0.2.7' }) })
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  for (const path of ['/api/tickets', '/', '/healthz']) {
+    const response = await ask(origin, path)
+    t.equal(response.status, 421, path)
+    t.match(await response.json(), { error: 'FORBIDDEN_HOST', message: /READYROOM_TOKEN/ })
+  }
+  t.equal(await (await ask(origin, '/own')).text(), 'own')
 })
