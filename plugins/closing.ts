@@ -36,6 +36,8 @@ export default fp(async function closing (app) {
     if (controller.signal.aborted) {
       throw new ReadyroomError('STORE_UNAVAILABLE', 'This Ready Room is stopping. Ask again in a moment.', { headers: { connection: 'close' } })
     }
+    // Behind an asynchronous hook of a host application it may be closed already, and would say so no more.
+    if (raw.destroyed) return
     open.add(raw)
     raw.once('close', () => {
       if (open.delete(raw) && open.size === 0) idle?.()

@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { Duplex } from 'node:stream'
 import t from 'tap'
 import { pino } from 'pino'
 import { buildApp } from '../app'
 import { ReadyroomError } from '../lib/errors'
 import type { Ticket } from '../schemas/ticket'
 import { MemoryTicketStore } from '../lib/memory-store'
+import type { Decision } from '../lib/store'
+import type { AuditEntry } from '../schemas/event'
 import { httpContract } from './contract/http'
 import { build, listen, PORT } from './helpers/build'
 import { ask, DEADLINE_MS, raw } from './helpers/http'
@@ -186,4 +189,70 @@ t.test('close answers who waits, ends the streams and is done within two seconds
   t.equal(app.readyroom.presence.streams, 0)
   t.equal(app.readyroom.desk.waiting, 0)
   t.comment(`closed in ${Math.round(took)} ms`)
+})
+
+t.test('while it closes, what is under way is answered first and what is new is refused', async t => {
+  class Gated extends MemoryTicketStore {
+    gate: Promise<void> | undefined
+    closed = false
+    override async commit (decision: Decision): Promise<AuditEntry> {
+      await this.gate
+      return super.commit(decision)
+    }
+
+    override async close (): Promise<void> {
+      this.closed = true
+      await super.close()
+    }
+  }
+  const store = new Gated()
+  const { app, origin, port } = await listen(t, { store })
+  const { id } = await app.readyroom.desk.ask({ stream: 'agent', question: 'Ship it?' })
+  const gate = Promise.withResolvers<void>()
+  store.gate = gate.promise
+  const reached = once(app.server, 'request')
+  const answer = ask(origin, '/api/answer', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, answer: 'yes' }) })
+  await reached
+  const other = connect(port, '127.0.0.1')
+  t.teardown(() => other.destroy())
+  other.setEncoding('utf8')
+  await once(other, 'connect')
+
+  const stream = await openStream(t, origin)
+  const closed = app.close()
+  // The streams are ended when the closing begins.
+  await stream.rest()
+  other.write(`GET /api/tickets HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
+  const [refused] = await once(other, 'data', { signal: AbortSignal.timeout(DEADLINE_MS) }) as [string]
+  t.match(refused, /^HTTP\/1\.1 503 .*"error":"STORE_UNAVAILABLE","message":"This Ready Room is stopping/s)
+  t.equal(store.closed, false)
+  gate.resolve()
+  const response = await answer
+  t.equal(response.status, 200)
+  t.match(await response.json(), { id, status: 'answered' })
+  await closed
+  t.equal(store.closed, true)
+})
+
+t.test('a part of the address that is too long is 400', async t => {
+  const { origin } = await listen(t)
+  const response = await ask(origin, `/api/tickets/${'x'.repeat(1_201)}`)
+  t.equal(response.status, 400)
+  t.match(await response.json(), { error: 'BAD_REQUEST', message: 'A part of the address is too long.' })
+})
+
+t.test('a request that takes too long to arrive is told so; a connection that is gone is told nothing', async t => {
+  const { app } = await listen(t)
+  const fail = (code: string, gone = false): string => {
+    let text = ''
+    const socket = new Duplex({ read () {}, write (chunk, _encoding, done) { text += chunk; done() } })
+    if (gone) socket.destroy()
+    app.server.emit('clientError', Object.assign(new Error('detail'), { code }), Object.assign(socket, { destroySoon: () => socket.destroy() }))
+    return text
+  }
+  const late = fail('ERR_HTTP_REQUEST_TIMEOUT')
+  t.match(late, /^HTTP\/1\.1 400 .*connection: close.*"error":"BAD_REQUEST","message":"The request took too long to arrive/s)
+  t.match(fail('HPE_CHUNK_EXTENSIONS_OVERFLOW'), /^HTTP\/1\.1 413 /)
+  t.equal(fail('ECONNRESET'), '')
+  t.equal(fail('HPE_INVALID_METHOD', true), '')
 })

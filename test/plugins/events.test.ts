@@ -148,6 +148,24 @@ t.test('who reads is counted as long as they are there', async t => {
   t.equal(presence.streams, 0, 'an event after that meets nobody')
 })
 
+t.test('a reader that leaves while its token is checked is not counted for ever', async t => {
+  const token = 'a-token-of-some-length-here'
+  const { app, origin } = await listen(t, { token })
+  const { port } = new URL(origin)
+  let answered = 0
+  app.server.on('request', (_request, response) => { response.on('close', () => { answered++ }) })
+  for (let i = 0; i < 200; i++) {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(`GET /api/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`, () => socket.resetAndDestroy())
+  }
+  await until(() => answered > 0 && app.readyroom.presence.streams === 0, 'nobody is left')
+  const last = await openStream(t, origin, { authorization: `Bearer ${token}` })
+  await last.next()
+  t.equal(app.readyroom.presence.streams, 1)
+})
+
 const LARGE = '\u{1F600}'.repeat(65_536)
 
 t.test('a reader that pauses is not buffered for, is not dropped, and then gets the rest in order', async t => {
