@@ -58,8 +58,8 @@ export class Feed {
 
   /** Hears of a commit. What comes while the reader is behind is met in the log. */
   hear (entry: AuditEntry): void {
-    if (this.#catchingUp || entry.seq <= this.#cursor) return
-    if (entry.seq === this.#cursor + 1 && !this.#isFull) this.#send(entry)
+    if (this.#catchingUp) return
+    if (entry.seq === this.#cursor + 1) this.#send(entry)
     if (this.#isFull || entry.seq > this.#cursor) this.#catchUp()
   }
 

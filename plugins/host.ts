@@ -11,9 +11,9 @@ export interface HostOptions {
   allowedOrigins: readonly string[]
 }
 
-/** How often a header came. Node keeps the first of some and joins others; what came is in the raw list only. */
-export function timesSent (request: FastifyRequest, name: string): number {
-  return request.raw.rawHeaders.filter((header, index) => index % 2 === 0 && header.toLowerCase() === name).length
+/** How often the Host came. Node shows the first only; what came is in the raw list. */
+function hostsSent ({ raw }: FastifyRequest): number {
+  return raw.rawHeaders.filter((header, index) => index % 2 === 0 && header.toLowerCase() === 'host').length
 }
 
 /** The port that was reached: behind `listen(0)` only the connection knows it. */
@@ -40,7 +40,7 @@ export default fp<HostOptions>(async function host (app, { token, port, allowedO
     const own = { port: portOf(request, port), allowedOrigins }
     const { host } = request.headers
     const target = targetHost(request.raw.url ?? '')
-    if (timesSent(request, 'host') > 1 || !isHostAllowed(host, own) || (target !== undefined && !isHostAllowed(target, own))) {
+    if (hostsSent(request) > 1 || !isHostAllowed(host, own) || (target !== undefined && !isHostAllowed(target, own))) {
       throw new ReadyroomError('FORBIDDEN_HOST',
         `This Ready Room answers only to a loopback name with port ${own.port}, such as 127.0.0.1:${own.port}. ` +
         'Another name or port must be listed in READYROOM_ALLOWED_ORIGINS.')

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ReadyroomError } from '../lib/errors'
 import { isOriginAllowed, type OriginPolicy } from '../lib/origin'
-import { portOf, timesSent } from './host'
+import { portOf } from './host'
 
 export interface OriginOptions {
   /** `page`: what the heads-up page sends, and programs. The others are for MCP. */
@@ -23,7 +23,8 @@ export default fp<OriginOptions>(async function origin (app, { policy, port, all
       throw new ReadyroomError('FORBIDDEN_ORIGIN', 'A browser may ask this only from the heads-up page itself.')
     }
     if (origin === undefined && policy !== 'strict') return
-    if (origin === undefined || timesSent(request, 'origin') > 1 || !isOriginAllowed(origin, own)) {
+    // Node joins a doubled header with a comma, and that is no origin.
+    if (origin === undefined || !isOriginAllowed(origin, own)) {
       throw new ReadyroomError('FORBIDDEN_ORIGIN', refusal(request, own.port, policy))
     }
   })

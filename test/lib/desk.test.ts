@@ -243,11 +243,12 @@ t.test('a due ticket that cannot be saved as expired is still read; it expires w
 })
 
 t.test('many readers that meet a due ticket settle it once', async t => {
-  const { desk, clock } = await open(t)
+  const { desk, store, clock } = await open(t)
   const ids = await Promise.all(Array.from({ length: 20 }, async () => (await desk.ask({ ...question, timeout_seconds: 1 })).id))
   clock.by(5_000)
   await Promise.all([...ids.map(id => desk.get(id)), desk.list(), desk.pending(), desk.list(), ...ids.map(id => desk.wait(id, { ms: 0 }))])
   t.equal(desk.head().seq, 40)
+  t.equal(store.commits, 40, 'one write a ticket, whoever met it first')
   t.equal(desk.pendingCount, 0)
 })
 

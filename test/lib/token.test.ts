@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import fc from 'fast-check'
 import { bearerOf, constantTimeEqual } from '../../lib/token'
@@ -14,6 +15,21 @@ t.test('it says what === says, of any two texts', async t => {
   const same = fc.asyncProperty(fc.string(), fc.string(), async (a, b) =>
     await constantTimeEqual(a, b) === (a === b) && await constantTimeEqual(a, a))
   await t.resolves(fc.assert(same, { numRuns: 200 }))
+})
+
+t.test('digests are compared to the end: to begin, or to end, alike is not enough', async t => {
+  const seen = new Map<string, string>()
+  const alike: Array<[string, string]> = []
+  for (let i = 0; i < 3_000; i++) {
+    const digest = createHash('sha256').update(`token-${i}`).digest('hex')
+    for (const part of [`start ${digest.slice(0, 4)}`, `middle ${digest.slice(30, 34)}`, `end ${digest.slice(-4)}`]) {
+      const other = seen.get(part)
+      if (other !== undefined) alike.push([other, `token-${i}`])
+      seen.set(part, `token-${i}`)
+    }
+  }
+  t.ok(alike.length > 30, `${alike.length} pairs share two bytes of their digests`)
+  for (const [a, b] of alike) t.equal(await constantTimeEqual(a, b), false, `${a} ${b}`)
 })
 
 t.test('the token of a Bearer header is read, however its scheme is written', async t => {
