@@ -30,7 +30,9 @@ const tap = (name, { folders, jobs }) => async () => {
   const report = `${reports}/${name}.tap`
   // The name of a folder alone matches no file of it.
   const patterns = folders.map(folder => folder.endsWith('.ts') ? folder : `${folder}/**/*.test.ts`)
-  const code = await run('tap', ['run', '--reporter=terse', `--jobs=${jobs}`, `--output-file=${report}`, ...patterns])
+  // Where nobody watches, the reporter prints its last picture only, as it does under continuous integration.
+  const quiet = process.stdout.isTTY ? {} : { CI: 'true' }
+  const code = await run('tap', ['run', '--reporter=terse', `--jobs=${jobs}`, `--output-file=${report}`, ...patterns], quiet)
   const totals = existsSync(report) ? [...readFileSync(report, 'utf8').matchAll(/^# \{ (total: .*) \}$/gm)].at(-1)?.[1] ?? '' : ''
   const count = key => Number(new RegExp(`\\b${key}: (\\d+)`).exec(totals)?.[1] ?? 0)
   const passed = count('pass')
