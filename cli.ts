@@ -59,8 +59,8 @@ async function open ({ command, flags, linger }: CommandLine): Promise<void> {
   const cwd = workingFolder()
   const config = readConfig({ command: command === 'serve' ? 'serve' : 'stdio', linger, flags, cwd })
   checkReach(config, flags)
-  const [{ createLog }, { run }, { daemonOpener }, { welcome }] = await Promise.all([
-    import('./lib/node/log'), import('./lib/node/run'), import('./server'), import('./lib/node/welcome')
+  const [{ createLog }, { run }, { welcome }] = await Promise.all([
+    import('./lib/node/log'), import('./lib/node/run'), import('./lib/node/welcome')
   ])
   const log = createLog({ token: config.token })
   for (const warning of warningsOf(config)) log.warn({}, warning)
@@ -70,7 +70,8 @@ async function open ({ command, flags, linger }: CommandLine): Promise<void> {
     version: VERSION,
     log,
     cwd,
-    openDaemon: daemonOpener({ version: VERSION, log }),
+    // Loaded when it is needed: most processes are clients, and an agent's first message need not wait for it.
+    openDaemon: async context => (await import('./server')).daemonOpener({ version: VERSION, log })(context),
     onOpen ({ page, standsBy, agent }) {
       if (process.stderr.isTTY && !agent) {
         process.stderr.write(welcome({ config: { ...config, ...page }, script: resolve(process.argv[1] ?? ''), standsBy }))
