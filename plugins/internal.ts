@@ -67,7 +67,10 @@ const internal: FastifyPluginAsync<InternalOptions> = async function internal (a
     app.post('/tool-call', { schema: { response: { 200: ToolReplySchema } } }, (request, reply) =>
       runToolCall(app.desk, parse(ToolCallSchema, request.body, 'The body'), abortedWith(reply)))
 
-    app.get('/status', { exposeHeadRoute: false, schema: { response: { 200: DaemonStatusSchema } } }, async request => statusOf(request))
+    app.get('/status', { exposeHeadRoute: false, schema: { response: { 200: DaemonStatusSchema } } }, async request => {
+      await app.desk.expireDue()
+      return statusOf(request)
+    })
 
     app.get('/join', { exposeHeadRoute: false, schema: { response: { 200: JoinReplySchema } } }, async (request): Promise<JoinReply> => ({
       status: statusOf(request),

@@ -18,7 +18,10 @@ export const HEIR_TIMINGS: HeirTimings = { partingMs: 150, readyMs: 1_000, holdi
 export async function needsHeir ({ clients, daemon }: Leading, { partingMs }: HeirTimings): Promise<boolean> {
   const end = performance.now() + partingMs
   while (clients.size > 0 && performance.now() < end) await delay(10)
-  return clients.size === 0 && (daemon.desk.pendingCount > 0 || daemon.presence.isPageOpen())
+  if (clients.size > 0) return false
+  // What is due needs nobody to wait for it.
+  await daemon.desk.expireDue().catch(() => {})
+  return daemon.desk.pendingCount > 0 || daemon.presence.isPageOpen()
 }
 
 /** A successor that has loaded and waits for the lock. One that is late may still take over by itself: it is not ended. */

@@ -99,6 +99,15 @@ t.test('nobody is left behind where nothing is pending, MCP was not spoken, or i
   t.ok(await leaves(idle) < PROMPT_MS)
   t.same(world.alive(), [])
 
+  const late = await startAgent(world, 'late')
+  const { id } = await late.call('ask_human', { question: 'Still there?', timeout_seconds: 1 })
+  t.match(await late.call('wait_for_answer', { id }), { status: 'expired' })
+  t.match(await statusOf(world), { pending: 0 })
+  await late.call('ask_human', { question: 'And now?', timeout_seconds: 1 })
+  await new Promise(resolve => { setTimeout(resolve, 1_000) })
+  t.ok(await leaves(late) < PROMPT_MS, 'a ticket that is due counts as settled, though nobody has looked at it')
+  t.same(world.alive(), [])
+
   const asking = await startAgent(world, 'asking')
   await asking.call('ask_human', { question: 'May I?' })
   asking.kill('SIGKILL')
