@@ -43,10 +43,28 @@ async function requireJson (request: FastifyRequest): Promise<void> {
   }
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** A text in another encoding is refused: read leniently, a person's answer would reach the agent with letters replaced. */
+function textOf (body: Buffer): string {
+  try {
+    return utf8.decode(body)
+  } catch (cause) {
+    throw new ReadyroomError('BAD_REQUEST', 'The body is not UTF-8: send JSON in UTF-8 (RFC 8259, 8.1).', { cause })
+  }
+}
+
 /** What may be sent: one media type, one limit, one judge, whatever the host application has set for itself. */
 export default fp(async function bodies (app) {
   app.setValidatorCompiler(compiler)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string', bodyLimit: BODY_LIMIT }, app.getDefaultJsonParser('error', 'error'))
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (request, body, done) => {
+    try {
+      parseJson(request, textOf(body), done)
+    } catch (err) {
+      done(err as ReadyroomError)
+    }
+  })
   app.addHook('preParsing', requireJson)
 }, { name: 'readyroom-bodies', fastify: '5.x', dependencies: ['readyroom-errors'] })

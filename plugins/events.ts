@@ -1,5 +1,6 @@
 import sse from '@fastify/sse'
 import type { FastifyInstance } from 'fastify'
+import { NoQuerySchema } from '../schemas/api'
 import { REFUSALS } from './errors'
 import { Feed } from './feed'
 
@@ -32,7 +33,7 @@ export default async function events (app: FastifyInstance, { heartbeatMs = HEAR
   }, { once: true })
 
   // `manual`: whatever a client says it accepts, this is what there is. A HEAD of a stream would never end.
-  app.get('/events', { sse: { kind: 'manual' }, exposeHeadRoute: false, schema: { response: REFUSALS } }, async (_request, reply) => {
+  app.get('/events', { sse: { kind: 'manual' }, exposeHeadRoute: false, schema: { querystring: NoQuerySchema, response: REFUSALS } }, async (_request, reply) => {
     // A reader that left while its token was checked has closed already, and would be counted for ever.
     if (reply.raw.destroyed) return
     const closed = presence.openStream()

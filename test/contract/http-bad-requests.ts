@@ -51,6 +51,20 @@ export async function badRequests (t: Test, target: HttpTarget): Promise<void> {
     }
   })
 
+  t.test('a body that is not UTF-8 is 400, so that no letter of an answer is replaced', async t => {
+    const to = await target.open(t)
+    const { id } = await enqueue(to)
+    const around = JSON.stringify({ id, answer: '|' }).split('|').map(part => [...Buffer.from(part)])
+    // "größer" in Latin-1, half of a two-byte letter, a surrogate, an overlong slash.
+    for (const bytes of [[0x67, 0x72, 0xF6, 0xDF, 0x65, 0x72], [0xC3], [0xED, 0xA0, 0x80], [0xC0, 0xAF]]) {
+      const body = Uint8Array.from([...around[0]!, ...bytes, ...around[1]!])
+      await refused(t, to.request('/api/answer', { method: 'POST', headers: JSON_TYPE, body }), 400, 'BAD_REQUEST', /^The body is not UTF-8/)
+    }
+    t.equal((await json<Ticket>(to.request(`/api/tickets/${id}`))).status, 'pending')
+    const body = Uint8Array.from([...around[0]!, ...Buffer.from('größer 😀'), ...around[1]!])
+    t.match(await json<Ticket>(to.request('/api/answer', { method: 'POST', headers: JSON_TYPE, body })), { answer: 'größer 😀' })
+  })
+
   t.test('a body that reaches for a prototype is refused', async t => {
     const to = await target.open(t)
     const { id } = await enqueue(to)
@@ -101,6 +115,7 @@ export async function badRequests (t: Test, target: HttpTarget): Promise<void> {
       ['/api/audit?limit=1001', /limit may be at most 1,000; got 1001/],
       ['/api/audit?limit=99999999999999999999', /limit must be a whole number/],
       ['/api/tickets?token=secret', /the query has an unknown field "token"/],
+      ['/api/events?token=secret', /the query has an unknown field "token"/],
       ['/api/tickets/x?full=1', /the query has an unknown field "full"/],
       [`/api/tickets/${'x'.repeat(101)}`, /id may have at most 100 characters; got 101/]
     ]
