@@ -56,7 +56,8 @@ export class Desk implements AgentDesk {
   readonly #quota = new Quota()
   readonly #waiters: Waiters
   readonly #expiring = new Map<string, Promise<Ticket>>()
-  #lastNow = 0
+  /** When the newest decision was made, in milliseconds since 1970: it may still be on its way into the log. */
+  #lastDecided = 0
   /** No pending ticket is due before this time, in milliseconds since 1970. */
   #nextDue = Infinity
 
@@ -88,23 +89,22 @@ export class Desk implements AgentDesk {
 
   /**
    * The wall clock, but never before the last audit entry: a board without a clock boots in the past, and an undo
-   * window or an expiry must not open again because of it.
+   * window or an expiry must not open again because of it. A clock that was ahead while nothing was decided comes back.
    */
   now (): number {
     const { at } = this.#store.head()
-    this.#lastNow = Math.max(this.#lastNow, this.#wallClock(), at === undefined ? 0 : Date.parse(at))
-    return this.#lastNow
+    return Math.max(this.#lastDecided, this.#wallClock(), at === undefined ? 0 : Date.parse(at))
   }
 
   async ask (input: EnqueueInput, knownId?: string): Promise<Ticket> {
     const known = knownId === undefined ? undefined : await this.#store.get(knownId)
     if (known !== undefined) return this.#fresh(known)
-    const id = knownId ?? lifecycle.mintId(this.now())
-    let decision = lifecycle.enqueue(input, id, this.now())
+    let decision = this.#enqueue(input, knownId)
     if (this.#quota.refusal(decision.ticket) !== undefined) {
       await this.expireDue()
-      decision = lifecycle.enqueue(input, id, this.now())
+      decision = this.#enqueue(input, knownId)
     }
+    const { id } = decision.ticket
     this.#quota.reserve(decision.ticket)
     try {
       return await this.#commit(decision)
@@ -217,6 +217,12 @@ export class Desk implements AgentDesk {
     return ticket
   }
 
+  /** One moment for the id and the ticket: lists are in order of the id, and its time is that of `created_at`. */
+  #enqueue (input: EnqueueInput, knownId: string | undefined): Decision {
+    const now = this.now()
+    return lifecycle.enqueue(input, knownId ?? lifecycle.mintId(now), now)
+  }
+
   async #change (id: string, decide: (ticket: Ticket, now: number) => Decision | undefined): Promise<Ticket> {
     for (let attempt = 1; ; attempt++) {
       let ticket = await this.#find(id)
@@ -233,6 +239,7 @@ export class Desk implements AgentDesk {
   }
 
   async #commit (decision: Decision): Promise<Ticket> {
+    this.#lastDecided = Math.max(this.#lastDecided, Date.parse(decision.event.at))
     const entry = await this.#store.commit(decision)
     if (entry.ticket.status === 'pending') {
       this.#quota.add(entry.ticket)

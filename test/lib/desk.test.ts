@@ -294,6 +294,35 @@ t.test('a clock that jumps ahead expires what is due, and coming back revives no
   await t.rejects(desk.undo(id, OWNER), { code: 'TICKET_SETTLED' })
 })
 
+t.test('a clock that was ahead while nothing was decided comes back', async t => {
+  const { desk, clock } = await open(t)
+  clock.by(86_400_000)
+  t.match(await desk.list(), { now: at(86_400_000), tickets: [] })
+  clock.by(-86_400_000)
+  t.equal(desk.now(), START)
+  t.match(await desk.ask({ ...question, timeout_seconds: 60 }), { created_at: at(0), expires_at: at(60_000) })
+})
+
+t.test('a decision on its way into the log holds the clock already', async t => {
+  const { desk, store, clock } = await open(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  store.gate = promise
+  clock.by(60_000)
+  const first = desk.ask(question)
+  clock.by(-30_000)
+  const second = desk.ask(question)
+  resolve()
+  t.strictSame([(await first).created_at, (await second).created_at], [at(60_000), at(60_000)])
+})
+
+t.test('a ticket has the time of its id, however fast the clock goes on', async t => {
+  let ms = START
+  const desk = await new Desk(new MemoryTicketStore(), { now: () => ms++ }).open()
+  t.teardown(() => desk.close())
+  const { id, created_at: createdAt } = await desk.ask(question)
+  t.equal(parseInt(id.replaceAll('-', '').slice(0, 12), 16), Date.parse(createdAt))
+})
+
 t.test('an undo window is counted from the answer, whatever the clock did between', async t => {
   const { desk, clock } = await open(t)
   const { id } = await desk.ask(question)
