@@ -1,6 +1,10 @@
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import t from 'tap'
 import { outputTo, plain, table } from '../../../lib/node/output'
+import { systemError } from '../../helpers/disk'
+import { testFolder } from '../../helpers/folder'
 
 t.test('a text is taken at the pace of its reader', async t => {
   const stream = new PassThrough()
@@ -23,6 +27,23 @@ t.test('a reader that has gone is no failure, and is not written to again', asyn
   await new Promise(resolve => setImmediate(resolve))
   t.equal(await out.write('two\n'), false)
   t.equal(writes, 1)
+})
+
+t.test('an output that a full disk does not take is a failure, not a short output', async t => {
+  const stream = new Writable({ write (_chunk, _encoding, done) { done(systemError('ENOSPC')) } })
+  const out = outputTo(stream)
+  await t.rejects(out.write('one\n'), { name: 'RefusedError', exitCode: 1, message: /in full: the disk is full \(ENOSPC\)\. Free some space/ })
+  t.equal(await out.write('two\n'), false)
+})
+
+t.test('a file gets all of a text, behind what stands in it', async t => {
+  const path = join(testFolder(t, { file: 'before\n' }), 'file')
+  const fd = openSync(path, 'a')
+  const out = outputTo(Object.assign(new PassThrough(), { fd }))
+  t.equal(await out.write('one\n'), true)
+  t.equal(await out.write('two\n'), true)
+  closeSync(fd)
+  t.equal(readFileSync(path, 'utf8'), 'before\none\ntwo\n')
 })
 
 t.test('text of an agent stays on its line and moves nothing', async t => {
