@@ -1,7 +1,8 @@
-import { appendFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createWorld, eventually, freePort, messages, type World } from '../helpers/process'
+import { startAgent } from '../helpers/singleton'
 
 const TOKEN = 'a-token-that-nobody-may-ever-see'
 
@@ -296,6 +297,26 @@ t.test('a reader that has seen enough ends the audit quietly', async t => {
   const { stdout, stderr } = await cut.finished
   t.match(stdout, /^\{"seq":1,.* 0\n$/)
   t.equal(stderr, '')
+})
+
+t.test('what a full disk does not take, or another user may not read, is a failure', async t => {
+  const world = await createWorld(t)
+  const daemon = await startAgent(world, 'project')
+  await daemon.call('ask_human', { question: 'May I?' })
+  const full = openSync('/dev/full', 'w')
+  t.teardown(() => closeSync(full))
+  for (const args of [['audit'], ['audit', '--verify'], ['status', '--json'], ['--help']]) {
+    const { code, stderr } = await world.run(args, { stdio: ['ignore', full, 'pipe'] })
+    t.equal(code, 1, args.join(' '))
+    t.match(stderr, /^readyroom: The output could not be written in full: the disk is full \(ENOSPC\)\.[^\n]*\n$/)
+  }
+  chmodSync(world.home, 0o711)
+  const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  if (other.uid === undefined) chmodSync(world.stateDir, 0o000)
+  const { code, stdout, stderr } = await world.run(['audit'], { cwd: '/', ...other })
+  chmodSync(world.stateDir, 0o700)
+  t.strictSame({ code, stdout }, { code: 1, stdout: '' })
+  t.match(stderr, /audit\.jsonl cannot be read: permission is denied \(EACCES\)/)
 })
 
 t.test('started in / it has no stream of its own, and says so', async t => {

@@ -1,9 +1,11 @@
-import { existsSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { AuditEntry } from '../../../schemas/event'
 import { LOG_FILE } from '../audit-log'
 import { type AuditReport, readAudit, verifyAudit } from '../audit-verify'
+import { errorCode, explainDiskError } from '../disk-error'
 import { type Output, plain, table } from '../output'
+import { RefusedError } from '../refused'
 
 export interface AuditOptions {
   stateDir: string
@@ -24,16 +26,29 @@ const CHUNK = 65_536
 /**
  * Reads or checks the audit log. It takes no lock and needs no daemon: the file says it all, while one writes to it too.
  * Exit code 1 where the log does not hold, or there is none to check.
+ * @throws RefusedError where there may be one, and it cannot be read
  */
 export async function audit (options: AuditOptions): Promise<number> {
   const path = join(options.stateDir, LOG_FILE)
-  if (!existsSync(path)) {
+  if (!isThere(path)) {
     const missing = `There is no audit log at ${path}. It begins with the first ticket; READYROOM_STATE_DIR names another folder.`
     if (options.verify && options.json) await options.out.write(`${JSON.stringify({ path, ok: false, missing: true })}\n`)
     else options.note(missing)
     return options.verify ? 1 : 0
   }
   return options.verify ? check(options) : list(options)
+}
+
+// What this user may not look into is not what is missing.
+function isThere (path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch (err) {
+    if (errorCode(err) === 'ENOENT') return false
+    const { what } = explainDiskError(err)
+    throw new RefusedError(`The audit log ${path} cannot be read: ${what}. Run this as the user whose queue it is; READYROOM_STATE_DIR names another folder.`, { cause: err })
+  }
 }
 
 async function check ({ stateDir, json, head, out }: AuditOptions): Promise<number> {

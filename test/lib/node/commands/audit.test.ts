@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Desk } from '../../../../lib/desk'
@@ -83,4 +83,11 @@ t.test('no log is nothing to read, and nothing that could be called checked', as
   t.match(await said(dir), { code: 0, text: '', notes: [/no audit log at .*audit\.jsonl.*READYROOM_STATE_DIR/] })
   t.match(await said(dir, { verify: true }), { code: 1, text: '', notes: [/no audit log/] })
   t.strictSame(await said(dir, { verify: true, json: true }), { code: 1, text: `${JSON.stringify({ path: join(dir, 'audit.jsonl'), ok: false, missing: true })}\n`, notes: [] })
+})
+
+t.test('a log that cannot be read is not called missing', async t => {
+  const dir = testFolder(t, { file: '' })
+  await t.rejects(said(join(dir, 'file')), { name: 'RefusedError', message: /file\/audit\.jsonl cannot be read: .*\(ENOTDIR\).*READYROOM_STATE_DIR/ })
+  symlinkSync('audit.jsonl', join(dir, 'audit.jsonl'))
+  await t.rejects(said(dir, { verify: true, json: true }), { message: /\(ELOOP\)/ })
 })
