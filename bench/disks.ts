@@ -11,6 +11,7 @@ const withSync = (sync: (real: () => Promise<void>) => Promise<void>): Disk => (
       write: (data, position) => file.write(data, position),
       truncate: length => file.truncate(length),
       sync: () => sync(() => file.sync()),
+      isNamed: () => file.isNamed(),
       close: () => file.close()
     }
   }

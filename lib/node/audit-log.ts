@@ -97,7 +97,9 @@ export class AuditLog {
     if (this.#unsure) await this.#recover()
     try {
       await this.#file.write(data, this.#mark.end)
-      await this.#file.sync()
+      // Looked at while the disk is busy anyway.
+      const [isNamed] = await Promise.all([this.#file.isNamed(), this.#file.sync()])
+      if (!isNamed) throw Object.assign(new Error(`${this.path} was deleted`), { code: 'ENOENT' })
     } catch (err) {
       this.#unsure = true
       // If the disk is not ready for it yet, the next append tries again before it writes.

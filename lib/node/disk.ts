@@ -25,6 +25,8 @@ export interface DiskFile {
   truncate (length: number): Promise<void>
   /** Resolves when the content is on the disk, and the length with it. */
   sync (): Promise<void>
+  /** Whether the file still has a name: one that was deleted takes every write and is gone with the process. */
+  isNamed (): Promise<boolean>
   close (): Promise<void>
 }
 
@@ -35,7 +37,8 @@ export const realDisk: Disk = {
     const handle = await open(path, FLAGS[how], 0o600)
     // The umask may have taken more than it should.
     if (how === 'create') await handle.chmod(0o600)
-    return new RealFile(handle)
+    const { nlink } = await handle.stat()
+    return new RealFile(handle, nlink > 0)
   },
   rename,
   remove: path => rm(path, { force: true }),
@@ -53,9 +56,12 @@ export const realDisk: Disk = {
 
 class RealFile implements DiskFile {
   readonly #handle: FileHandle
+  // A file system that counts no names says nothing about them.
+  readonly #countsNames: boolean
 
-  constructor (handle: FileHandle) {
+  constructor (handle: FileHandle, countsNames: boolean) {
     this.#handle = handle
+    this.#countsNames = countsNames
   }
 
   async size (): Promise<number> {
@@ -86,6 +92,10 @@ class RealFile implements DiskFile {
 
   sync (): Promise<void> {
     return this.#handle.datasync()
+  }
+
+  async isNamed (): Promise<boolean> {
+    return !this.#countsNames || (await this.#handle.stat()).nlink > 0
   }
 
   close (): Promise<void> {

@@ -30,6 +30,7 @@ export function faultyDisk (initial: Around = (call, go) => go()) {
     write: (data, position) => pass({ op: 'write', name, data }, (other = data) => file.write(other, position)),
     truncate: length => pass({ op: 'truncate', name }, () => file.truncate(length)),
     sync: () => pass({ op: 'sync', name }, () => file.sync()),
+    isNamed: () => file.isNamed(),
     close: () => file.close()
   })
   const io: Disk = {

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { verifyAudit } from '../../../lib/node/audit-verify'
@@ -210,6 +210,24 @@ t.test('a log that is deleted under a running store is noticed, and nothing more
   renameSync(`${path}.moved`, path)
   t.match(await store.commit(decide('three')), { seq: 3 })
   t.match(await verifyAudit(dir), { ok: true, entries: 3 })
+})
+
+t.test('what is written into a log that was deleted is never acknowledged', async t => {
+  const dir = testFolder(t)
+  const log = memoryLog()
+  const store = await openStore(t, dir, { log })
+  await store.commit(decide('one'))
+  const kept = readFileSync(join(dir, LOG))
+  rmSync(dir, { recursive: true })
+  await t.rejects(store.commit(decide('two')), { ...unavailable, message: /a file or folder is missing \(ENOENT\)/ })
+  await t.rejects(store.commit(decide('two')), unavailable)
+  t.strictSame((await store.list({})).map(({ id }) => id), ['one'])
+  t.match(log.lines, [/^error A write to the audit log failed/, /^error/])
+
+  mkdirSync(dir)
+  writeFileSync(join(dir, LOG), kept)
+  t.match(await store.commit(decide('two')), { seq: 2 }, 'a copy of it will do')
+  t.match(await verifyAudit(dir), { ok: true, entries: 2 })
 })
 
 t.test('a snapshot is written some time after a change, without holding up the commits that go on', async t => {
