@@ -224,6 +224,13 @@ t.test('a token is asked for once, kept, and never in a URL', async t => {
   await page.evaluate(() => new Promise(resolve => setTimeout(resolve, 0)))
   t.equal(server.seen.length, asked, 'it stops asking the server until there is another token')
   t.equal(await page.evaluate(() => localStorage.length), 0)
+  for (const text of ['\u201Cright-token-of-some-length\u201D', 'right-token-of-some-length\u200B', 'right-token of-some-length']) {
+    await field.fill(text)
+    await field.press('Enter')
+    await page.getByText(/this text holds others/).waitFor()
+    t.ok(await field.isVisible(), 'what no header can carry is said, and asked for again')
+  }
+  t.equal(server.seen.length, asked)
   await field.fill(' right-token-of-some-length ')
   await page.getByRole('button', { name: 'Open' }).click()
   await card(page, 'p').waitFor()

@@ -76,6 +76,24 @@ t.test('words without a break and piles of marks stay in their box', async t => 
   t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375)
 })
 
+t.test('a single letter that is wider than the screen stays in its box, wherever it stands', async t => {
+  // No line breaks inside either: marks that a font draws beside the letter, and people joined into a family that no font has.
+  for (const wide of ['Z' + '\u0336\u0489'.repeat(49), '\u{1F469}' + '\u200D\u{1F469}'.repeat(40)]) {
+    const { page, server } = await visit(t, browser, {
+      context: PHONE,
+      before: server => server.enqueue({ id: 'p', stream: wide, question: wide, options: [wide, `${wide}.`], context: wide, default_answer: wide })
+    })
+    const width = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth)
+    await card(page, 'p').waitFor()
+    t.equal(await width(), 375)
+    await card(page, 'p').locator('.options button').first().click()
+    await card(page, 'p').getByRole('button', { name: 'Answer' }).click()
+    await recent(page, 'p').waitFor()
+    t.equal(server.answers[0]?.answer, wide)
+    t.equal(await width(), 375, 'settled, and announced')
+  }
+})
+
 t.test('nothing moves by itself, whoever asks', async t => {
   const { page } = await visit(t, browser, { before: fill })
   await live(page)
