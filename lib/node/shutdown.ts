@@ -37,8 +37,10 @@ export function onShutdown ({ close, log, deadlineMs = DEADLINE_MS, from = proce
       })
   }
 
+  // Those who start servers close their standard input first and send a signal soon after: it asks for what is under way.
+  let signals = 0
   for (const signal of SIGNALS) {
-    from.on(signal, () => ending ? from.exit(1) : end(`${signal} received`))
+    from.on(signal, () => ++signals > 1 ? from.exit(1) : end(`${signal} received`))
   }
   const fail = (err: unknown): void => {
     // What state a process is in after this nobody knows; whatever it had acknowledged is on the disk.

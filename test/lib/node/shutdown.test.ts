@@ -41,9 +41,11 @@ t.test('each signal closes once and ends with 0', async t => {
 t.test('ending from inside and a signal after it close once', async t => {
   const closing = Promise.withResolvers<void>()
   let closed = 0
-  const { end, exited } = fakeProcess(t, () => { closed++; return closing.promise })
+  const { process, end, exited } = fakeProcess(t, () => { closed++; return closing.promise })
   end('the agent has left')
   end('told to stop')
+  process.emit('SIGTERM', 'SIGTERM')
+  t.strictSame(process.codes, [], 'what is under way goes on')
   closing.resolve()
   t.equal(await exited, 0)
   t.equal(closed, 1)
