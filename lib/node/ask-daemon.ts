@@ -6,10 +6,12 @@ import { LinkError } from './exchange'
 import { acquireFolder, FolderError, FolderHeldError } from './folder-lock'
 import { Link } from './link'
 import { askPortHolder } from './port-holder'
-import { folderHeldInSilence } from './refusals'
+import { folderHeldInSilence, folderReplaced } from './refusals'
 
 const PROVE_MS = 5_000
 const CALL_MS = 5_000
+/** How long a daemon that opens or closes may listen without a daemon.json, in milliseconds. */
+const OPENING_MS = 1_500
 /** How long a daemon has to close after it was told to stop, in milliseconds. */
 const STOP_MS = 10_000
 
@@ -85,13 +87,23 @@ function isFree (dir: string): boolean {
 
 /** The daemon of the folder or, where the folder was not chosen here, of the port. */
 async function findDaemon ({ bind, port, stateDir, given }: Whereabouts): Promise<Link | undefined> {
-  const own = readDaemonFile(stateDir)
-  const link = own && await prove(own, bind, stateDir)
-  if (link !== undefined || given.stateDir) return link
-  const holder = await askPortHolder(bind, port, 1_000)
-  const dir = holder.kind === 'readyroom' ? holder.identity.state_dir : undefined
-  const file = dir === undefined ? undefined : readDaemonFile(dir)
-  return file?.port === port ? await prove(file, bind, dir!) : undefined
+  const end = performance.now() + OPENING_MS
+  for (;;) {
+    const own = readDaemonFile(stateDir)
+    const link = own && await prove(own, bind, stateDir)
+    if (link !== undefined) return link
+    const holder = await askPortHolder(bind, port, 1_000)
+    const isOurs = holder.kind === 'readyroom' && holder.identity.uid === (process.getuid?.() ?? -1)
+    const dir = isOurs ? holder.identity.state_dir : undefined
+    if (dir === undefined) return undefined
+    if (dir !== stateDir) {
+      const file = given.stateDir ? undefined : readDaemonFile(dir)
+      return file?.port === port ? await prove(file, bind, dir) : undefined
+    }
+    // It says that it is the one; daemon.json leads there in a moment, unless the folder is no longer the same.
+    if (performance.now() >= end) throw folderReplaced(port, stateDir)
+    await delay(20)
+  }
 }
 
 async function prove (file: DaemonFile, bind: string, dir: string): Promise<Link | undefined> {

@@ -311,6 +311,29 @@ t.test('a newer version that is at odds with the daemon is refused, and takes no
   t.same(older.roles, ['daemon'])
 })
 
+t.test('a daemon whose folder was removed is not said to be none', async t => {
+  const at = await place(t)
+  await member(t, at).membership.start()
+  rmSync(at.stateDir, { recursive: true })
+  const refusal = { name: 'RefusedError', message: new RegExp(`port ${at.port} runs on the state folder ${at.stateDir}, which has been removed`) }
+  await Promise.all([
+    t.rejects(askDaemon(configOf(at)), refusal),
+    t.rejects(stopDaemon(configOf({ ...at, given: { stateDir: true } })), refusal)
+  ])
+  t.notOk(existsSync(at.stateDir), 'asking makes no folder')
+})
+
+t.test('a daemon that has yet to write its daemon.json is found all the same', async t => {
+  const at = await place(t)
+  await member(t, at).membership.start()
+  const path = join(at.stateDir, DAEMON_FILE)
+  const content = readFileSync(path)
+  rmSync(path)
+  const asked = askDaemon(configOf(at))
+  setImmediate(() => writeFileSync(path, content))
+  t.match(await asked, { pid: process.pid, port: at.port })
+})
+
 t.test('stop ends the daemon without a successor; a client takes over', async t => {
   const at = await place(t)
   t.equal(await stopDaemon(configOf(at)), undefined, 'where none runs there is nothing to stop')
