@@ -12,6 +12,9 @@ export const MAX_LINE_BYTES = 10 * 1024 * 1024
 /** As much of both ends of a line too long as is kept, to find the id of the request that it was. */
 const ENDS_BYTES = 512
 
+// A mark of the byte order, as some shells put before what they pipe, is left out.
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 export interface StdioWireOptions {
   stdin: Readable
   stdout: Writable
@@ -123,32 +126,42 @@ export class StdioWire implements Transport {
 
   #finishLine (): void {
     const bytes = this.#bytes
-    const line = Buffer.concat(this.#parts).toString('utf8')
+    const line = Buffer.concat(this.#parts)
     const head = this.#head
     this.#parts = []
     this.#bytes = 0
     this.#head = ''
     if (bytes > MAX_LINE_BYTES) {
       this.#warn('A line on standard input is too long to be read', { bytes, limit: MAX_LINE_BYTES })
-      this.#refuse(idOf(head, line), `The message has ${bytes.toLocaleString('en-US')} bytes; at most ${MAX_LINE_BYTES.toLocaleString('en-US')} are read.`)
-    } else if (line.trim() !== '') {
+      this.#refuse(idOf(head, line.toString()), `The message has ${bytes.toLocaleString('en-US')} bytes; at most ${MAX_LINE_BYTES.toLocaleString('en-US')} are read.`)
+    } else {
       this.#read(line)
     }
   }
 
-  #read (line: string): void {
+  #read (line: Buffer): void {
+    let text: string | undefined
+    try {
+      text = utf8.decode(line)
+    } catch { /* Read leniently, its id is known; but no letter of a question may be replaced. */ }
+    const lenient = text ?? line.toString()
+    if (lenient.trim() === '') return
     let value: unknown
     try {
-      value = JSON.parse(line)
+      value = JSON.parse(lenient)
     } catch {
-      return this.#warn('A line on standard input is not JSON', { line: line.slice(0, 100) })
+      return this.#warn('A line on standard input is not JSON', { line: lenient.slice(0, 100) })
+    }
+    if (text === undefined) {
+      this.#warn('A line on standard input is not UTF-8', { line: lenient.slice(0, 100) })
+      return this.#refuse((value as { id?: unknown } | null)?.id, 'The message is not UTF-8: send JSON in UTF-8.')
     }
     if (typeof value === 'object' && value !== null) mendArguments(value)
     let message: JSONRPCMessage
     try {
       message = parseJSONRPCMessage(value)
     } catch {
-      this.#warn('A line on standard input is no JSON-RPC message', { line: line.slice(0, 100) })
+      this.#warn('A line on standard input is no JSON-RPC message', { line: text.slice(0, 100) })
       for (const one of Array.isArray(value) ? value : [value]) {
         this.#refuse((one as { id?: unknown } | null)?.id, Array.isArray(value)
           ? 'Send one JSON-RPC message a line. Batches are not part of the protocol since 2025-06-18.'

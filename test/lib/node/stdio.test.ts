@@ -63,6 +63,27 @@ t.test('a malformed message and a batch are refused, each to the id that it has'
   await stdio.close()
 })
 
+t.test('a line that is not UTF-8 is refused, so that no letter of a question is replaced', async t => {
+  const { send, next, stdin, logged, stdio } = await startPipes()
+  const call = (id: number): string => JSON.stringify({ ...toolCall(id, 'ask_human', { question: 'größer?' }) }) + '\n'
+  stdin.write(Buffer.from(call(1), 'latin1'))
+  t.match(await next(), { id: 1, error: { code: -32600, message: /not UTF-8/ } })
+  stdin.write(Buffer.from('"\xff"\n[\xff]\n', 'latin1'))
+  send(call(2))
+  t.match(await next(), { id: 2, result: { structuredContent: { status: 'pending' } } })
+  send(toolCall(3, 'list_pending'))
+  t.match(await next(), { id: 3, result: { structuredContent: { tickets: [{ question: 'größer?' }] } } })
+  t.match(logged, [{ level: 'warn', message: /not UTF-8/ }])
+  await stdio.close()
+})
+
+t.test('a mark of the byte order before the first message is passed over', async t => {
+  const { send, next, stdio } = await startPipes()
+  send('\uFEFF' + JSON.stringify(initialize(1)) + '\n')
+  t.match(await next(), { id: 1, result: {} })
+  await stdio.close()
+})
+
 t.test('a line over ten megabytes is refused without being held, and the next one is served', async t => {
   const { send, next, logged, stdio } = await startPipes()
   const filler = 'x'.repeat(1024 * 1024)
