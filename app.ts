@@ -1,10 +1,10 @@
 import { METHODS, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { BODY_LIMIT } from './lib/bodies'
 import { toHttp, ReadyroomError } from './lib/errors'
-import { BODY_LIMIT } from './plugins/bodies'
+import { HEADERS } from './lib/headers'
 import { sendError } from './plugins/errors'
-import { HEADERS } from './plugins/headers'
 import readyroom, { type ReadyroomOptions } from './plugins/readyroom'
 
 /** How long a request may take to arrive, in milliseconds: its headers, and all of it. */

@@ -67,8 +67,11 @@ export function copyEntry (entry: AuditEntry): AuditEntry {
   return { ...entry, ticket: copyTicket(entry.ticket) }
 }
 
-// Timestamps are compared as text: they all have the one form that toISOString gives.
-function settledFrom (nowMs: number, since?: string): string {
+/**
+ * From which time on a settled ticket is live, at `nowMs`: a day before, or `since` where that is later.
+ * Timestamps are compared as text: they all have the one form that toISOString gives.
+ */
+export function settledFrom (nowMs: number, since?: string): string {
   const dayAgo = new Date(nowMs - LIVE_MS).toISOString()
   if (since === undefined) return dayAgo
   const asked = new Date(since).toISOString()

@@ -27,7 +27,7 @@ export type McpHttpOptions = Omit<McpServerOptions, 'stream' | 'quiet'>
 /** For the log of a proxy: nobody is there to read it. */
 const GONE: McpReply = { status: 499, headers: {}, body: null }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 const json = (status: number, value: object): McpReply => ({ status, headers: JSON_TYPE, body: JSON.stringify(value) })
 const refusal = (code: number, message: string): McpReply => json(400, { jsonrpc: '2.0', id: null, error: { code, message } })
@@ -139,4 +139,20 @@ export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Prom
       body: isStream || response.body === null ? response.body : await response.text()
     }
   }
+}
+
+const OPEN = new TextEncoder().encode(': open\n\n')
+
+/** A stream of events whose first bytes go out at once, so that a client knows that its wait has begun and no proxy thinks it dead. */
+export function opened (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream<Uint8Array>({
+    start (controller) { controller.enqueue(OPEN) },
+    async pull (controller) {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: reason => reader.cancel(reason)
+  })
 }

@@ -1,3 +1,5 @@
+import { ReadyroomError } from './errors'
+
 /** `strict`: a missing Origin on `/mcp` is refused. `spec`: it is admitted, as the MCP specification allows. */
 export type OriginPolicy = 'strict' | 'spec'
 
@@ -25,8 +27,8 @@ export function isLoopbackAddress (address: string): boolean {
 }
 
 export interface OwnHosts {
-  /** The port that we listen on; our loopback names count only with it. */
-  port: number
+  /** The port that we listen on: our loopback names count only with it. Unset where a loopback name is not ours. */
+  port?: number | undefined
   /** Origins beyond our own, each `scheme://host[:port]`. */
   allowedOrigins: readonly string[]
 }
@@ -54,4 +56,32 @@ export function isOriginAllowed (origin: string, { port, allowedOrigins }: OwnHo
   if (url.origin === 'null' || url.origin !== origin) return false
   if (url.protocol === 'http:' && isLoopbackName(url.hostname) && Number(url.port || 80) === port) return true
   return allowedOrigins.includes(url.origin)
+}
+
+export interface OriginRules {
+  /** `page`: what the heads-up page sends, and programs. The others are for MCP. */
+  policy: 'page' | OriginPolicy
+  own: OwnHosts
+  /** The origin that a client without one is told to send. */
+  example: string
+}
+
+/** Fetch Metadata: a browser's own word on where a request comes from. A program sends none. */
+const SAME_SITE = new Set([undefined, 'same-origin', 'none'])
+
+/**
+ * Keeps pages of other origins away. `origin` and `site` are the headers Origin and Sec-Fetch-Site, undefined where
+ * there is none; a doubled one, joined with a comma, is no origin.
+ * @throws FORBIDDEN_ORIGIN saying what to do about it, for the one who reads that is setting up a client.
+ */
+export function checkOrigin (origin: string | undefined, site: string | undefined, { policy, own, example }: OriginRules): void {
+  if (policy === 'page' && !SAME_SITE.has(site)) {
+    throw new ReadyroomError('FORBIDDEN_ORIGIN', 'A browser may ask this only from the heads-up page itself.')
+  }
+  if (origin === undefined ? policy !== 'strict' : isOriginAllowed(origin, own)) return
+  const got = origin === undefined ? 'The Origin header is missing.' : `The Origin ${JSON.stringify(origin.slice(0, 200))} is not one of this Ready Room's.`
+  throw new ReadyroomError('FORBIDDEN_ORIGIN', policy === 'page'
+    ? `${got} Another origin must be listed in READYROOM_ALLOWED_ORIGINS.`
+    : `${got} Add this header to the client's settings: \`Origin: ${example}\`. ` +
+      'An origin of its own must be listed in READYROOM_ALLOWED_ORIGINS; READYROOM_ORIGIN_POLICY=spec admits a client that sends none.')
 }

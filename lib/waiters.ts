@@ -94,7 +94,7 @@ export class Waiters {
     if (!entries?.delete(entry)) return
     if (entries.size === 0) this.#byId.delete(id)
     this.#size--
-    if (this.#size === 0) {
+    if (this.#size === 0 && this.#sweep !== undefined) {
       clearInterval(this.#sweep)
       this.#sweep = undefined
     }

@@ -1,29 +1,30 @@
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ERRORS, ReadyroomError, toHttp, toReadyroomError, type ErrorCode } from '../lib/errors'
+import { HTTP_REFUSALS, httpRefusal } from '../lib/http-refusals'
 import { ErrorBodySchema } from '../schemas/error'
 
 /** What every route declares beside its own answer. */
 export const REFUSALS = { '4xx': ErrorBodySchema, '5xx': ErrorBodySchema } as const
 
 // Fastify's own failures, by its code. Its texts name its inner parts, so ours stand in for them.
-const KNOWN: Record<string, [ErrorCode, string]> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['TOO_LARGE', 'The body may have at most 1 MiB (1,048,576 bytes).'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON: send content-type: application/json.'],
-  FST_ERR_CTP_EMPTY_JSON_BODY: ['BAD_REQUEST', 'The body is empty; it must be JSON.'],
-  FST_ERR_CTP_INVALID_JSON_BODY: ['BAD_REQUEST', 'The body is not JSON that can be read: it is cut short, malformed, or has a field named __proto__ or constructor.'],
+const KNOWN: Record<string, readonly [ErrorCode, string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: HTTP_REFUSALS.tooLarge,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: HTTP_REFUSALS.notJson,
+  FST_ERR_CTP_EMPTY_JSON_BODY: HTTP_REFUSALS.emptyBody,
+  FST_ERR_CTP_INVALID_JSON_BODY: HTTP_REFUSALS.unreadableBody,
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['BAD_REQUEST', 'The body is not as long as its content-length says.'],
-  FST_ERR_BAD_URL: ['BAD_REQUEST', 'The address cannot be read: its percent-encoding is not that of UTF-8 text.'],
+  FST_ERR_BAD_URL: HTTP_REFUSALS.unreadableAddress,
   FST_ERR_MAX_PARAM_LENGTH: ['BAD_REQUEST', 'A part of the address is too long.'],
-  FST_ERR_NOT_FOUND: ['NOT_FOUND', 'There is nothing at this address.']
+  FST_ERR_NOT_FOUND: HTTP_REFUSALS.notFound
 }
 
 // What another plugin threw with a status of its own: the page's file server, a host's rate limit.
-const BY_STATUS: Record<number, [ErrorCode, string]> = {
+const BY_STATUS: Record<number, readonly [ErrorCode, string]> = {
   400: ['BAD_REQUEST', 'This cannot be read.'],
-  404: ['NOT_FOUND', 'There is nothing at this address.'],
-  413: KNOWN['FST_ERR_CTP_BODY_TOO_LARGE']!,
-  415: KNOWN['FST_ERR_CTP_INVALID_MEDIA_TYPE']!,
+  404: HTTP_REFUSALS.notFound,
+  413: HTTP_REFUSALS.tooLarge,
+  415: HTTP_REFUSALS.notJson,
   429: ['TOO_MANY_REQUESTS', 'Too much was asked in a short time; ask again later.']
 }
 
@@ -60,8 +61,6 @@ export interface ErrorsOptions {
 export default fp<ErrorsOptions>(async function errors (app, { ownsNotFound = false }) {
   app.setErrorHandler(sendError)
   if (ownsNotFound) {
-    app.setNotFoundHandler(async () => {
-      throw new ReadyroomError('NOT_FOUND', 'There is nothing at this address.')
-    })
+    app.setNotFoundHandler(async () => { throw httpRefusal('notFound') })
   }
 }, { name: 'readyroom-errors', fastify: '5.x' })

@@ -1,11 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ReadyroomError } from '../lib/errors'
-import { checkStream } from '../lib/lifecycle'
-import { createMcpHttp } from '../lib/mcp-http'
-import { parse } from '../lib/validate'
-import { StreamSchema } from '../schemas/ticket'
-import { BODY_LIMIT } from './bodies'
+import { BODY_LIMIT } from '../lib/bodies'
+import { createMcpHttp, opened } from '../lib/mcp-http'
+import { streamOf } from '../lib/stream-path'
 
 export interface McpOptions {
   version: string
@@ -15,20 +12,11 @@ export interface McpOptions {
   progressMs?: number | undefined
 }
 
-const segments = (path: string): number => path.split('?', 1)[0]!.split('/').length
-
-/**
- * The stream that the address names, decoded by the router; undefined on the bare path. It is one segment: a slash in a
- * stream is written as %2F.
- * @throws BAD_REQUEST when it is no stream. @throws NOT_FOUND when there is more than one segment.
- */
-function streamOf (request: FastifyRequest): string | undefined {
-  const stream = (request.params as { '*'?: string })['*']
-  if (stream === undefined || stream === '') return undefined
-  if (segments(request.url) > segments(request.routeOptions.url ?? '')) {
-    throw new ReadyroomError('NOT_FOUND', 'There is nothing at this address. A slash in the name of a stream is written as %2F: /mcp/name%2Fpart.')
-  }
-  return checkStream(parse(StreamSchema, stream, 'The stream in the address'))
+/** What stands behind `/mcp/` in the address, as it came; undefined on the bare path. */
+function tailOf ({ url, routeOptions }: FastifyRequest): string | undefined {
+  const depth = (routeOptions.url ?? '').split('/').length - 1
+  const tail = url.split('?', 1)[0]!.split('/').slice(depth).join('/')
+  return routeOptions.url?.endsWith('/*') ? tail : undefined
 }
 
 /** Aborts when the client is gone before its answer is out. */
@@ -37,12 +25,6 @@ function goneSignal ({ raw }: FastifyReply): AbortSignal {
   if (raw.destroyed) gone.abort()
   raw.once('close', () => { if (!raw.writableFinished) gone.abort() })
   return gone.signal
-}
-
-/** The first bytes go out at once, so that a client knows that its wait has begun and no proxy thinks it dead. */
-async function * events (body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array | string> {
-  yield ': open\n\n'
-  yield * body as unknown as AsyncIterable<Uint8Array>
 }
 
 /** MCP over Streamable HTTP, with the stream in the path or without. Host, Origin and credential are checked before. */
@@ -58,11 +40,11 @@ export default async function mcp (app: FastifyInstance, { version, maxWaitMs, p
       url: `http://localhost${request.url}`,
       header: name => request.headers[name]?.toString(),
       body: request.body as Buffer | undefined ?? new Uint8Array(),
-      stream: streamOf(request),
+      stream: streamOf(tailOf(request)),
       signal: goneSignal(reply)
     })
     reply.code(status).headers(headers)
-    return reply.send(body instanceof ReadableStream ? Readable.from(events(body)) : body ?? undefined)
+    return reply.send(body instanceof ReadableStream ? Readable.from(opened(body) as unknown as AsyncIterable<Uint8Array>) : body ?? undefined)
   }
 
   // Not `/:stream`: a router's limit on the length of a parameter counts the encoded text, and answers 404.

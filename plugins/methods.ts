@@ -1,6 +1,6 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { ReadyroomError } from '../lib/errors'
+import { methodRefusal } from '../lib/http-refusals'
 
 interface KnownRoute { scope: FastifyInstance, url: string, methods: Set<string>, refused: Set<string> }
 
@@ -38,9 +38,7 @@ export default fp(async function methods (app) {
     for (const { scope, url, methods, refused } of [...known.values()]) {
       const allow = [...methods].sort().join(', ')
       const others = app.supportedMethods.filter(method => !methods.has(method) && !refused.has(method)) as HTTPMethods[]
-      const refuse = async (): Promise<never> => {
-        throw new ReadyroomError('METHOD_NOT_ALLOWED', `This address answers ${allow} only.`, { headers: { allow } })
-      }
+      const refuse = async (): Promise<never> => { throw methodRefusal(allow) }
       scope.route({ method: others, url, exposeHeadRoute: false, config: { refused: true }, onRequest: refuse, handler: refuse })
     }
   })

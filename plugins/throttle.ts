@@ -1,13 +1,7 @@
 import rateLimit, { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { ReadyroomError } from '../lib/errors'
-
-/** How many wrong credentials one address may send in one window, in milliseconds. */
-const WRONG_LIMIT = 20
-const WINDOW_MS = 5 * 60_000
-/** How many addresses are remembered; the longest unseen is forgotten first. */
-const ADDRESSES = 5_000
+import { tooManyWrong, WRONG_ADDRESSES, WRONG_LIMIT, WRONG_WINDOW_MS } from '../lib/credential'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -21,17 +15,15 @@ declare module 'fastify' {
  * nobody can lock the owner out. IPv6 counts by its /64, which is what one guesser can use freely.
  */
 export default fp(async function throttle (app) {
-  await app.register(rateLimit, { global: false, cache: ADDRESSES })
+  await app.register(rateLimit, { global: false, cache: WRONG_ADDRESSES })
   // Every setting is given: what is left out would be the host application's.
   const count = app.createRateLimit({
-    max: WRONG_LIMIT, timeWindow: WINDOW_MS, keyGenerator: request => normalizeIP(request.ip), allowList: [], skipOnError: false
+    max: WRONG_LIMIT, timeWindow: WRONG_WINDOW_MS, keyGenerator: request => normalizeIP(request.ip), allowList: [], skipOnError: false
   })
 
   app.decorate('noteWrongCredential', async function noteWrongCredential (request: FastifyRequest) {
     const counted = await count(request)
     if (counted.isAllowed || !counted.isExceeded) return
-    throw new ReadyroomError('TOO_MANY_REQUESTS',
-      `Too many wrong tokens came from this address. Check the token, and try again in ${counted.ttlInSeconds} seconds; the right one is admitted at once.`,
-      { headers: { 'retry-after': String(counted.ttlInSeconds) } })
+    throw tooManyWrong(counted.ttlInSeconds)
   })
 }, { name: 'readyroom-throttle', fastify: '5.x' })

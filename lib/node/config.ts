@@ -1,7 +1,8 @@
 import { homedir } from 'node:os'
 import type { OriginPolicy } from '../origin'
 import { isLoopbackAddress } from '../origin'
-import { readBind, readOrigins, readPolicy, readPort, readStateDir, readStream, readSources, readToken, readTrustProxy } from './settings'
+import { badSetting, readOrigins, readPolicy, readSources, readToken, shown, tokenWarning } from '../settings'
+import { readBind, readPort, readStateDir, readStream, readTrustProxy } from './settings'
 import { stateDirOf } from './state-dir'
 
 /** What one process runs with. Read once, at start; nothing else looks at the environment. */
@@ -81,8 +82,7 @@ export function readConfig ({
       return read(text)
     } catch (err) {
       const name = fromFlag ? `--${flag}` : variableOf(flag)
-      const value = flag === 'token' ? '' : ` is ${shown(text)}:`
-      throw new ConfigError(`${name}${value} ${(err as Error).message.replace(/\.?$/, '.')}`, fromFlag ? 2 : 1)
+      throw new ConfigError(badSetting(name, flag === 'token' ? undefined : text, err), fromFlag ? 2 : 1)
     }
   }
 
@@ -122,10 +122,8 @@ export function checkReach ({ bind, token }: Config, flags: Flags = {}): void {
 
 /** What the person should know, though it starts all the same. */
 export function warningsOf ({ token }: Config): string[] {
-  const length = [...token ?? ''].length
-  return token === undefined || length >= 24
-    ? []
-    : [`The token has ${length} ${length === 1 ? 'character' : 'characters'}, which can be guessed; use at least 24 random ones, such as from: openssl rand -base64 32`]
+  const warning = token === undefined ? undefined : tokenWarning(token)
+  return warning === undefined ? [] : [warning]
 }
 
 /** The address of the heads-up page, for somebody on this machine. */
@@ -140,9 +138,4 @@ function defaultStateDir ({ platform, env, home }: Required<Pick<Surroundings, '
   } catch {
     throw new ConfigError('READYROOM_STATE_DIR is not set, and there is no home folder to keep the queue in: set it to a folder that can be written.', 1)
   }
-}
-
-/** A value in a message: whole where it is short, for a long one tells nobody more. */
-function shown (text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text)
 }

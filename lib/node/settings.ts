@@ -1,27 +1,15 @@
 import { isIP } from 'node:net'
 import { isAbsolute, join, resolve } from 'node:path'
 import { checkStream } from '../lifecycle'
-import { isLoopbackName, type OriginPolicy } from '../origin'
-import { StreamSchema } from '../../schemas/ticket'
+import { isLoopbackName } from '../origin'
+import { words } from '../settings'
 import { parse } from '../validate'
+import { StreamSchema } from '../../schemas/ticket'
 
-// One reader a setting: the value, or an error whose message says what is wrong with the text and what is allowed. Whoever
-// calls names the setting and shows the text before it.
+// The settings that Node alone has; see lib/settings for how a reader speaks.
 
 export function readStream (text: string): string {
   return checkStream(parse(StreamSchema, text.trim(), 'stream'))
-}
-
-/** Never says a thing about the token but what kind of fault it has. */
-export function readToken (text: string): string {
-  if (text.trim() === '') throw new Error('is blank: set it to a secret of at least 24 characters, or leave it out altogether')
-  // It travels in an Authorization header as one word (RFC 6750, 2.1).
-  if (!/^[\x21-\x7e]+$/.test(text)) {
-    throw new Error('holds a character that cannot stand in the header it travels in, such as a space, a line break or a letter outside ASCII: ' +
-      'use letters, digits and the marks of ASCII only')
-  }
-  if (text.length > 1_024) throw new Error('is longer than 1,024 characters, more than every proxy passes on in a header: use a shorter one')
-  return text
 }
 
 export function readBind (text: string): string {
@@ -61,26 +49,6 @@ export function readStateDir (text: string, { cwd, home }: { cwd: string, home: 
   return isAbsolute(text) ? resolve(text) : resolve(cwd, text)
 }
 
-/** Comma-separated. A slash at the end is forgiven; whatever an Origin header never has is not. */
-export function readOrigins (text: string): string[] {
-  return words(text, /,/).map(word => {
-    const url = /^https?:\/\/[^/\\?#@\s]+\/?$/i.test(word) && !word.includes('*') ? parsed(word) : undefined
-    if (url === undefined) {
-      throw new Error(`${JSON.stringify(word)} is no origin; each must be a scheme, a host and, where it is not the scheme's own, a port, ` +
-        'such as https://desk.example or http://127.0.0.1:9000, with commas between them and no path, wildcard or user')
-    }
-    return url.origin
-  }).filter(isFirst)
-}
-
-export function readPolicy (text: string): OriginPolicy {
-  const policy = text.trim()
-  if (policy !== 'strict' && policy !== 'spec') {
-    throw new Error('it must be strict, which refuses a call to /mcp without an Origin header, or spec, which admits it')
-  }
-  return policy
-}
-
 const PROXY_WORDS = ['loopback', 'linklocal', 'uniquelocal']
 
 export function readTrustProxy (text: string): boolean | string {
@@ -94,28 +62,6 @@ export function readTrustProxy (text: string): boolean | string {
       `or one of ${PROXY_WORDS.join(', ')}`)
   }
   return proxies.join(',')
-}
-
-/** Who may frame the page: sources of the policy's own grammar (CSP 3, 2.3.1), but none that would admit every site. */
-export function readSources (text: string): string[] {
-  return words(text, /[\s,]+/).map(word => {
-    const web = /^(https?:\/\/)(\*\.)?([^/\\?#@*;]+)\/?$/i.exec(word)
-    if (web !== null) {
-      const url = parsed(web[1]! + web[3]!)
-      if (url !== undefined) return `${url.protocol}//${web[2] ?? ''}${url.host}`
-    } else if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\/(\*|[a-z0-9.-]+)$/i.test(word)) {
-      return word
-    }
-    throw new Error(`${JSON.stringify(word)} names no site; each must be an origin such as https://desk.example or https://*.desk.example, ` +
-      'or an application such as vscode-webview://*, with spaces or commas between them')
-  }).filter(isFirst)
-}
-
-const words = (text: string, between: RegExp): string[] => text.split(between).map(word => word.trim()).filter(word => word !== '')
-const isFirst = <T>(value: T, at: number, all: T[]): boolean => all.indexOf(value) === at
-
-function parsed (text: string): URL | undefined {
-  try { return new URL(text) } catch { return undefined }
 }
 
 function isRange (text: string): boolean {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isHostAllowed, isLoopbackAddress, isLoopbackName, isOriginAllowed } from '../../lib/origin'
+import { checkOrigin, isHostAllowed, isLoopbackAddress, isLoopbackName, isOriginAllowed } from '../../lib/origin'
 
 const own = { port: 8_971, allowedOrigins: ['https://desk.example', 'http://board.local:8080', 'http://[2001:db8::1]:81'] }
 
@@ -45,4 +45,30 @@ t.test('an Origin is one of ours exactly, or not at all', async t => {
 t.test('with nothing allowed only the loopback is ours', async t => {
   t.equal(isOriginAllowed('https://desk.example', { port: 8_971, allowedOrigins: [] }), false)
   t.equal(isHostAllowed('desk.example', { port: 8_971, allowedOrigins: [] }), false)
+})
+
+t.test('where no port is ours, a loopback name is neither', async t => {
+  const own = { allowedOrigins: ['https://room.example', 'http://127.0.0.1:8787'] }
+  for (const origin of ['http://127.0.0.1', 'http://localhost:80', 'http://localhost:8787', 'http://127.0.0.1:0']) t.equal(isOriginAllowed(origin, own), false, origin)
+  for (const origin of own.allowedOrigins) t.equal(isOriginAllowed(origin, own), true, origin)
+})
+
+t.test('who may come without an Origin is the policy\'s to say, and a foreign one never may', async t => {
+  const example = 'https://room.example'
+  const own = { allowedOrigins: [example] }
+  const refusal = (policy: 'page' | 'strict' | 'spec', origin?: string, site?: string): string | undefined => {
+    try {
+      checkOrigin(origin, site, { policy, own, example })
+      return undefined
+    } catch (err) { return (err as Error).message }
+  }
+  for (const policy of ['page', 'strict', 'spec'] as const) {
+    t.equal(refusal(policy, example), undefined)
+    for (const origin of ['https://evil.example', 'null', '', `${example}, ${example}`]) t.match(refusal(policy, origin), /is not one of this Ready Room's/)
+  }
+  t.equal(refusal('page'), undefined)
+  t.equal(refusal('spec'), undefined)
+  t.match(refusal('strict'), /`Origin: https:\/\/room\.example`/)
+  t.match(refusal('page', example, 'cross-site'), /only from the heads-up page itself/)
+  t.equal(refusal('page', example, 'same-origin'), undefined)
 })
