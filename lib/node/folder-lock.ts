@@ -12,6 +12,7 @@ export const LOCK_FILE = 'daemon.lock'
 
 const SQLITE_BUSY = 5
 const SQLITE_LOCKED = 6
+const SQLITE_NOTADB = 26
 
 // A database that nothing refers to is collected and closed, and its lock would be gone with it.
 const holding = new Set<Database>()
@@ -52,14 +53,19 @@ export function acquireFolder (path: string): FolderLock {
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
     const file = join(dir, LOCK_FILE)
     db = openDatabase(file)
+    // First of all, since what SQLite puts beside the file gets its mode.
+    chmodSync(file, 0o600)
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
     db.exec('BEGIN EXCLUSIVE')
-    chmodSync(file, 0o600)
   } catch (err) {
     db?.close()
     const code = sqliteCode(err)
     if (code === SQLITE_BUSY || code === SQLITE_LOCKED) {
       throw new FolderHeldError(dir, `Another Ready Room is using the state folder ${dir}. Stop it, or set READYROOM_STATE_DIR to another folder.`, err)
+    }
+    if (code === SQLITE_NOTADB) {
+      throw new FolderError(dir, `The lock file ${join(dir, LOCK_FILE)} holds something that Ready Room never wrote: it is always empty. ` +
+        'Move it out of the folder while no Ready Room runs there, or set READYROOM_STATE_DIR to another folder.', err)
     }
     const { what, remedy } = explainDiskError(err)
     throw new FolderError(dir, `The state folder ${dir} cannot be used: ${what}. ${remedy}, or set READYROOM_STATE_DIR to a folder that can be written.`, err)

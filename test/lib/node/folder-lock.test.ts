@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
@@ -42,7 +42,8 @@ t.test('the folder is created for its owner alone, whatever the umask', async t 
   t.teardown(() => lock.release())
   t.equal(lock.dir, dir)
   t.equal(statSync(dir).mode & 0o777, 0o700)
-  t.equal(statSync(join(dir, LOCK_FILE)).mode & 0o777, 0o600)
+  for (const name of readdirSync(dir)) t.equal(statSync(join(dir, name)).mode & 0o777, 0o600, name)
+  t.ok(existsSync(join(dir, LOCK_FILE)))
 })
 
 t.test('one holder at a time in one process, and the next after the first has let go', async t => {
@@ -90,6 +91,8 @@ t.test('a folder of mode 0555 refuses an ordinary user', async t => {
 t.test('a lock file with something else in it is an error that says so, and stays as it was', async t => {
   const dir = testFolder(t)
   writeFileSync(join(dir, LOCK_FILE), 'not a database, and longer than a header of one hundred bytes'.repeat(9))
-  t.throws(() => acquireFolder(dir), { name: 'FolderError', message: /not a database/ })
+  t.throws(() => acquireFolder(dir), {
+    name: 'FolderError', message: new RegExp(`lock file ${join(dir, LOCK_FILE)} holds something.*Move it out.*READYROOM_STATE_DIR`)
+  })
   t.ok(statSync(join(dir, LOCK_FILE)).size > 100)
 })
