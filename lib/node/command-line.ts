@@ -97,7 +97,8 @@ function readSince (text: string): string {
   const parts = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text)
   // A time without a zone is UTC, as every time in the log is.
   const time = parts === null ? NaN : Date.parse(`${parts[1]}T${parts[2] ?? '00:00'}${parts[3] ?? 'Z'}`)
-  if (Number.isNaN(time)) {
+  // A day that its month does not have would pass for one of the next.
+  if (Number.isNaN(time) || !new Date(`${parts![1]}T00:00Z`).toISOString().startsWith(parts![1]!)) {
     throw usage(`--since is ${JSON.stringify(text.slice(0, 100))}: it must be a date or a time such as 2026-01-31 or 2026-01-31T09:30:00Z, in UTC unless it says otherwise`)
   }
   return new Date(time).toISOString()

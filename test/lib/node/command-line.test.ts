@@ -52,6 +52,7 @@ t.test('whatever is not understood is refused with a sentence, as a matter of th
     [['audit', '--verify', '--since', '2026-01-31'], /--since goes without --verify/],
     [['audit', '--since', 'yesterday'], /--since is "yesterday": it must be a date or a time/],
     [['audit', '--since', '2026-13-01'], /--since is "2026-13-01"/],
+    [['audit', '--since', '2026-02-29'], /--since is "2026-02-29"/],
     [['audit', '--since', '5'], /--since is "5"/]
   ]
   for (const [argv, expected] of cases) {
