@@ -34,7 +34,7 @@ export async function openState (options: OpenOptions): Promise<State> {
   let index: TicketIndex | undefined
   try {
     const size = await auditLog.size()
-    const snapshot = await usableSnapshot(options, auditLog, size)
+    const { snapshot, provenSeq } = await usableSnapshot(options, auditLog, size)
     const opened = await TicketIndex.open(options, auditLog, size)
     index = opened.index
 
@@ -54,9 +54,14 @@ export async function openState (options: OpenOptions): Promise<State> {
       // What the snapshot or the index covers was durable when they were written.
       if (torn.line <= Math.max(covered.head.seq, indexed.head.seq)) throw new DamagedLogError(auditLog.path, torn.line, torn.fault)
       const kept = await setAsideTail(disk, auditLog, torn.start, now())
-      log.warn({ file: kept, line: torn.line, bytes: torn.end - torn.start },
-        `The last write to ${LOG_FILE} was interrupted: line ${torn.line} ${torn.fault}. What it left is kept as ${basename(kept)}; ` +
-        'no ticket that was acknowledged is in it.')
+      const details = { file: kept, line: torn.line, bytes: torn.end - torn.start }
+      if (torn.line <= provenSeq) {
+        log.error(details, `${LOG_FILE} is damaged from line ${torn.line} on, which ${torn.fault} and was whole once. What stood there is kept as ${basename(kept)}: ` +
+          'tickets that were acknowledged may be in it. To have them back, end Ready Room and put back a copy of the file from a backup.')
+      } else {
+        log.warn(details, `The last write to ${LOG_FILE} was interrupted: line ${torn.line} ${torn.fault}. What it left is kept as ${basename(kept)}; ` +
+          'no ticket that was acknowledged is in it.')
+      }
     } else if (mark.end > covered.end) {
       // A process that was killed between its write and its sync has left whole lines that are not on the disk yet.
       await auditLog.sync()
@@ -69,12 +74,20 @@ export async function openState (options: OpenOptions): Promise<State> {
   }
 }
 
-async function usableSnapshot ({ disk, dir, log, now }: OpenOptions, auditLog: AuditLog, size: number): Promise<Snapshot | undefined> {
+interface Found {
+  snapshot: Snapshot | undefined
+  /** Up to this seq the log was durable once, as a whole snapshot says, be it of use or not. */
+  provenSeq: number
+}
+
+async function usableSnapshot ({ disk, dir, log, now }: OpenOptions, auditLog: AuditLog, size: number): Promise<Found> {
   const path = join(dir, SNAPSHOT_FILE)
   let fault: string
+  let provenSeq = 0
   try {
     const snapshot = await readSnapshot(disk, dir)
-    if (snapshot === undefined || (snapshot.mark.end <= size && await auditLog.holds(snapshot.mark))) return snapshot
+    provenSeq = snapshot?.mark.head.seq ?? 0
+    if (snapshot === undefined || (snapshot.mark.end <= size && await auditLog.holds(snapshot.mark))) return { snapshot, provenSeq }
     if (size === 0 && snapshot.records.length > 0) {
       throw new FolderError(dir, `${auditLog.path} is missing or empty, but ${path} names ${snapshot.records.length} tickets that were written in it. ` +
         `Put ${LOG_FILE} back from where it was moved to or from a backup; to begin anew without those tickets, move ${SNAPSHOT_FILE} out of the folder.`)
@@ -88,5 +101,5 @@ async function usableSnapshot ({ disk, dir, log, now }: OpenOptions, auditLog: A
   }
   const kept = await setAsideFile(disk, path, 'damaged', now())
   log.warn({ file: kept }, `${SNAPSHOT_FILE} cannot be used: ${fault}. It is kept as ${basename(kept)}; the tickets are read from ${LOG_FILE}.`)
-  return undefined
+  return { snapshot: undefined, provenSeq }
 }

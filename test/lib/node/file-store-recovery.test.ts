@@ -112,6 +112,18 @@ t.test('a snapshot of another log, and one of a longer log, are set aside', asyn
   t.equal(JSON.parse(text(one, filesLike(one, 'damaged')[0]!)).count, 3, 'what only the snapshot knew is kept')
 })
 
+t.test('an end that the snapshot proves to have been whole is not called an interrupted write', async t => {
+  for (const [line, spoil] of [[3, (log: string) => log.slice(0, -1)], [1, (log: string) => log.replaceAll('\n', '\r\n')]] as const) {
+    const dir = await folder(t, 3, testFolder(t))
+    writeFileSync(join(dir, LOG), spoil(text(dir, LOG)))
+    const log = memoryLog()
+    const store = await openStore(t, dir, { log })
+    t.equal((await idsOf(store)).length, line - 1)
+    t.match(log.lines.at(-1), new RegExp(`^error audit\\.jsonl is damaged from line ${line} on.*was whole once.*audit\\.jsonl\\.torn-.*may be in it.*backup`))
+    await store.close()
+  }
+})
+
 t.test('a log that is gone while the snapshot has tickets is asked for, and nothing is touched', async t => {
   for (const spoil of [rmSync, (path: string) => truncateSync(path)]) {
     const dir = await folder(t, 2, testFolder(t))
