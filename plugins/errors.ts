@@ -23,6 +23,7 @@ const KNOWN: Record<string, readonly [ErrorCode, string]> = {
 const BY_STATUS: Record<number, readonly [ErrorCode, string]> = {
   400: ['BAD_REQUEST', 'This cannot be read.'],
   404: HTTP_REFUSALS.notFound,
+  412: ['BAD_REQUEST', 'What is here is not what the conditions of the request ask for.'],
   413: HTTP_REFUSALS.tooLarge,
   415: HTTP_REFUSALS.notJson,
   429: ['TOO_MANY_REQUESTS', 'Too much was asked in a short time; ask again later.']

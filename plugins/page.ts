@@ -41,6 +41,7 @@ export default async function page (app: FastifyInstance, { root, html, frameAnc
     return
   }
 
-  await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false })
+  // Whole or not at all: nobody needs a part of it, and a part that is not there would be an error of its own.
+  await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false, acceptRanges: false })
   app.get('/', async (_request, reply) => reply.headers(headers).sendFile('index.html'))
 }

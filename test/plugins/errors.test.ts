@@ -20,7 +20,7 @@ t.test('every failure of Fastify that a client can cause has its place in the ta
 })
 
 t.test('what another plugin threw keeps its status where the table has one, and not its text', async t => {
-  for (const [statusCode, code] of [[400, 'BAD_REQUEST'], [404, 'NOT_FOUND'], [413, 'TOO_LARGE'], [415, 'UNSUPPORTED_MEDIA_TYPE'], [429, 'TOO_MANY_REQUESTS'],
+  for (const [statusCode, code] of [[400, 'BAD_REQUEST'], [404, 'NOT_FOUND'], [412, 'BAD_REQUEST'], [413, 'TOO_LARGE'], [415, 'UNSUPPORTED_MEDIA_TYPE'], [429, 'TOO_MANY_REQUESTS'],
     [418, 'INTERNAL'], [500, 'INTERNAL'], [undefined, 'INTERNAL']] as const) {
     const named = fromFastify(Object.assign(new Error('secret detail'), { statusCode }))
     t.equal(named.code, code, String(statusCode))

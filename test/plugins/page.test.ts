@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
+import errors from '../../plugins/errors'
 import page, { type PageOptions } from '../../plugins/page'
 
 const HTML = readFileSync(new URL('../../public/index.html', import.meta.url), 'utf8')
@@ -73,6 +74,25 @@ t.test('a built page is sent as it was compressed', async t => {
   const plain = await app.inject({ url: '/', headers: { 'accept-encoding': 'identity' } })
   t.equal(plain.headers['content-encoding'], undefined)
   t.equal(plain.body, HTML)
+})
+
+t.test('what a client asks beside the page is never a failure of the server', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(errors)
+  await app.register(page, { root: built(t) })
+  for (const range of ['bytes=0-9', 'bytes=99999999-', 'bytes=5-1', 'pages=1', '']) {
+    const { statusCode, headers, body } = await app.inject({ url: '/', headers: { range, 'accept-encoding': 'identity' } })
+    t.equal(statusCode, 200, range)
+    t.equal(headers['accept-ranges'], undefined)
+    t.equal(body, HTML)
+  }
+  for (const condition of ['if-match', 'if-unmodified-since']) {
+    const value = condition === 'if-match' ? '"other"' : 'Thu, 01 Jan 1970 00:00:00 GMT'
+    const response = await app.inject({ url: '/', headers: { [condition]: value } })
+    t.equal(response.statusCode, 400, condition)
+    t.match(response.json(), { error: 'BAD_REQUEST', message: /conditions/ })
+  }
 })
 
 t.test('nothing else of the folder is served', async t => {
