@@ -9,15 +9,18 @@ import type { EnqueueInput } from './lifecycle'
 import type { Principal } from './principal'
 import { Quota } from './quota'
 import type { AuditHead, Decision, TicketStore } from './store'
-import { shorten } from './views'
+import { firstThatFit, shorten } from './views'
 import { Waiters } from './waiters'
 
 const RECENT_MS = 5 * 60_000
 const STALE_RETRIES = 3
 /** How soon a due ticket that could not be saved as expired is tried again, in milliseconds. */
 const EXPIRY_RETRY_MS = 1_000
-const PENDING_LIMIT = 200
-const PENDING_CONTEXT = 1_000
+/**
+ * What an agent's list holds at most. Clients read ten megabytes in one line, and the list is in it twice, the second
+ * time as a text whose escapes are escaped.
+ */
+const PENDING = { count: 200, context: 1_000, bytes: 3 * 1_024 * 1_024 }
 const LIST_CONTEXT = 4_096
 
 export interface WaitOptions {
@@ -35,7 +38,7 @@ export interface AgentDesk {
   ask (input: EnqueueInput, id?: string): Promise<Ticket>
   /** The ticket, when it is settled or the time is over. An aborted wait resolves at once. @throws TICKET_NOT_FOUND */
   wait (id: string, options: WaitOptions): Promise<Ticket>
-  /** What is pending across every stream, oldest first, at most 200, long contexts cut. */
+  /** What is pending across every stream, oldest first, at most 200 and 3 MiB, long contexts cut. */
   pending (): Promise<PendingList>
   /** @throws TICKET_NOT_FOUND. @throws TICKET_SETTLED when answered or expired; cancelling twice is fine. */
   cancel (id: string): Promise<Ticket>
@@ -146,11 +149,9 @@ export class Desk implements AgentDesk {
   async pending (): Promise<PendingList> {
     await this.expireDue()
     const all = await this.#store.list({ status: 'pending' })
-    const omitted = all.length - PENDING_LIMIT
-    return {
-      tickets: all.slice(0, PENDING_LIMIT).map(ticket => shorten(ticket, PENDING_CONTEXT)),
-      ...(omitted > 0 && { omitted })
-    }
+    const tickets = firstThatFit(all, PENDING)
+    const omitted = all.length - tickets.length
+    return { tickets, ...(omitted > 0 && { omitted }) }
   }
 
   async history (before: number | undefined, limit: number): Promise<HistoryPage> {

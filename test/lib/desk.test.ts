@@ -389,6 +389,29 @@ t.test('at most 200 pending are listed for an agent, oldest first, long contexts
   t.notOk('omitted' in await desk.pending())
 })
 
+t.test('the list for an agent fits into what a client reads in one line, whatever the tickets hold', async t => {
+  const { desk } = await open(t)
+  // What JSON makes the longest: half a surrogate pair takes six bytes, a quote two, then four.
+  for (const [stream, char] of [['half', '\uD800'], ['quote', '"'], ['wide', '\u{1F600}']] as const) {
+    const longest = {
+      stream,
+      question: char.repeat(2_000),
+      options: [...'abcde'].map(n => n + char.repeat(199)),
+      context: char.repeat(65_536),
+      default_answer: char.repeat(2_000)
+    }
+    const ids: string[] = []
+    for (let i = 0; i < 200; i++) ids.push((await desk.ask(longest)).id)
+    const list = await desk.pending()
+    const line = JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(list) }], structuredContent: list })
+    t.ok(Buffer.byteLength(line) < 10 * 1_024 * 1_024 - 1_000, `${stream}: ${Buffer.byteLength(line)}`)
+    t.ok(list.tickets.length >= 50, `${stream}: ${list.tickets.length}`)
+    t.strictSame(list.tickets.map(({ id }) => id), ids.slice(0, list.tickets.length), 'the oldest')
+    t.equal(list.omitted ?? 0, 200 - list.tickets.length, 'the rest is counted')
+    for (const id of ids) await desk.cancel(id)
+  }
+})
+
 t.test('history goes from page to page and says where it ends', async t => {
   const { desk } = await open(t)
   t.strictSame(await desk.history(undefined, 2), { tickets: [] })
