@@ -101,6 +101,9 @@ export function readAsk (args: unknown): EnqueueInput & { stream?: string } {
   if (isBlank(input.question)) {
     throw new ReadyroomError('BAD_REQUEST', 'question must say what is to be decided; got a blank text.')
   }
+  if (input.default_answer !== undefined && isBlank(input.default_answer)) {
+    throw new ReadyroomError('BAD_REQUEST', 'default_answer must say something; got a blank text. Leave it out where going on without a person is not safe.')
+  }
   checkOptions(input.options)
   if (input.stream !== undefined) checkStream(input.stream)
   return input as EnqueueInput

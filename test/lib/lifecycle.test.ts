@@ -43,6 +43,7 @@ t.test('every field is read at its limit and refused past it', async t => {
   const past: Array<[string, unknown, RegExp]> = [
     ['question', '', /question must have at least 1/], ['question', ' \n\t', /question must say what/], ['question', '\u200B\u2060', /question must say what/], ['question', long(2_001), /question may have at most 2,000 characters; got 2,001/],
     ['options', [], /at least 2 entries; got a list of 0/], ['options', ['a'], /at least 2 entries/], ['options', ['a', 'b', 'c', 'd', 'e', 'f'], /at most 5 entries; got a list of 6/],
+    ['default_answer', ' \n', /default_answer must say something/],
     ['options', ['a', long(201)], /options\[1\] may have at most 200 characters; got 201/], ['options', ['a', '  '], /options\[1\] must have at least 1 character/], ['options', ['a', '\u200B'], /no blank entry/],
     ['context', long(65_537), /context may have at most 65,536 characters; got 65,537/], ['default_answer', long(2_001), /default_answer may have at most 2,000/],
     ['timeout_seconds', 0.999, /at least 1; got 0.999/], ['timeout_seconds', 0, /at least 1/], ['timeout_seconds', -5, /at least 1/], ['timeout_seconds', 86_400.001, /at most 86,400/],
