@@ -11,6 +11,8 @@ const BREAK = 0x0a
 export const MAX_LINE_BYTES = 10 * 1024 * 1024
 /** As much of both ends of a line too long as is kept, to find the id of the request that it was. */
 const ENDS_BYTES = 512
+/** After a chunk of so many bytes everything else gets its turn: a pipe that is full is read thirty-two times in one. */
+const BREATH_BYTES = 32 * 1024
 
 // A mark of the byte order, as some shells put before what they pipe, is left out.
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -112,6 +114,7 @@ export class StdioWire implements Transport {
       rest = rest.subarray(at + 1)
     }
     this.#take(rest)
+    if (chunk.length >= BREATH_BYTES) this.#breathe()
   }
 
   #take (part: Buffer): void {
@@ -198,6 +201,18 @@ export class StdioWire implements Transport {
     if (stdin.isPaused()) return
     stdin.pause()
     stdout.once('drain', () => { if (!this.#closed) stdin.resume() })
+  }
+
+  // Signals, timers and the answers under way would wait for as long as somebody floods standard input.
+  #breathe (): void {
+    const { stdin, stdout } = this.#options
+    if (this.#closed || stdin.isPaused()) return
+    stdin.pause()
+    setImmediate(() => {
+      if (this.#closed) return
+      stdin.resume()
+      if (stdout.writableNeedDrain) this.#holdInput()
+    })
   }
 
   readonly #onEnd = (): void => {

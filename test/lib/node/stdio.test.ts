@@ -63,6 +63,19 @@ t.test('a malformed message and a batch are refused, each to the id that it has'
   await stdio.close()
 })
 
+t.test('a flood on stdin leaves everything else its turn, and what comes behind it is served', async t => {
+  const { stdin, send, next, stdio } = await startPipes()
+  const chunk = Buffer.from('y\n'.repeat(32_768))
+  let turns = 0
+  const turn = setInterval(() => { turns++ }, 0)
+  for (let i = 0; i < 8; i++) stdin.write(chunk)
+  send(initialize(7))
+  t.match(await next(), { id: 7, result: {} })
+  clearInterval(turn)
+  t.ok(turns >= 4, `timers had ${turns} turns`)
+  await stdio.close()
+})
+
 t.test('a line that is not UTF-8 is refused, so that no letter of a question is replaced', async t => {
   const { send, next, stdin, logged, stdio } = await startPipes()
   const call = (id: number): string => JSON.stringify({ ...toolCall(id, 'ask_human', { question: 'größer?' }) }) + '\n'
