@@ -84,6 +84,7 @@ async function usableSnapshot ({ disk, dir, log, now }: OpenOptions, auditLog: A
   const path = join(dir, SNAPSHOT_FILE)
   let fault: string
   let provenSeq = 0
+  let isLogShort = false
   try {
     const snapshot = await readSnapshot(disk, dir)
     provenSeq = snapshot?.mark.head.seq ?? 0
@@ -92,7 +93,8 @@ async function usableSnapshot ({ disk, dir, log, now }: OpenOptions, auditLog: A
       throw new FolderError(dir, `${auditLog.path} is missing or empty, but ${path} names ${snapshot.records.length} tickets that were written in it. ` +
         `Put ${LOG_FILE} back from where it was moved to or from a backup; to begin anew without those tickets, move ${SNAPSHOT_FILE} out of the folder.`)
     }
-    fault = snapshot.mark.end > size
+    isLogShort = snapshot.mark.end > size
+    fault = isLogShort
       ? `it covers ${snapshot.mark.head.seq} entries, and the audit log ends before that`
       : 'it does not belong to this audit log'
   } catch (err) {
@@ -100,6 +102,8 @@ async function usableSnapshot ({ disk, dir, log, now }: OpenOptions, auditLog: A
     fault = err.message
   }
   const kept = await setAsideFile(disk, path, 'damaged', now())
-  log.warn({ file: kept }, `${SNAPSHOT_FILE} cannot be used: ${fault}. It is kept as ${basename(kept)}; the tickets are read from ${LOG_FILE}.`)
+  const said = `${SNAPSHOT_FILE} cannot be used: ${fault}. It is kept as ${basename(kept)}; the tickets are read from ${LOG_FILE}.`
+  if (isLogShort) log.error({ file: kept }, `${said} Entries that were saved once are missing there: an older copy may have been put in its place. Tickets may be missing.`)
+  else log.warn({ file: kept }, said)
   return { snapshot: undefined, provenSeq }
 }
