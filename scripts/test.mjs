@@ -67,7 +67,7 @@ for (const name of asked.length > 0 ? asked : Object.keys(suites)) {
   const start = performance.now()
   process.stdout.write(`\n== ${name}\n`)
   const { passed, failed } = await suites[name]()
-  process.stdout.write(`${name}: ${passed} passed, ${failed} failed (${((performance.now() - start) / 1000).toFixed(1)} s)\n`)
+  process.stdout.write(`\n${name}: ${passed} passed, ${failed} failed (${((performance.now() - start) / 1000).toFixed(1)} s)\n`)
   sum.passed += passed
   sum.failed += failed
 }
