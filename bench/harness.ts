@@ -35,7 +35,9 @@ export const bound = (held: boolean, text: string): string => `${held ? 'holds' 
 export interface Reply { status: number, body: string }
 
 /** A client on kept-alive connections, as thin as Node has one: what it costs itself must not hide what it measures. */
-export function createCaller (port: number, connections = 64): { post (path: string, body: object): Promise<Reply>, close (): void } {
+export function createCaller (
+  port: number, connections = 64, credential: Record<string, string> = {}
+): { post (path: string, body: object): Promise<Reply>, close (): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   return {
     post: (path, body) => new Promise((resolve, reject) => {
@@ -50,7 +52,8 @@ export function createCaller (port: number, connections = 64): { post (path: str
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(text),
           accept: 'application/json, text/event-stream',
-          origin: `http://127.0.0.1:${port}`
+          origin: `http://127.0.0.1:${port}`,
+          ...credential
         }
       }, res => {
         let received = ''

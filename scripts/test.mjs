@@ -5,6 +5,10 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 
+// Nothing here needs the network: wrangler neither reports nor looks anything up.
+process.env.WRANGLER_SEND_METRICS = 'false'
+process.env.CLOUDFLARE_CF_FETCH_ENABLED = 'false'
+
 const root = new URL('../', import.meta.url).pathname
 const reports = `${root}reports`
 
@@ -46,7 +50,12 @@ const suites = {
   types: check('tsc', '-p', '.'),
   // Beside the rest, because these alone may speak of a document.
   'browser-types': check('tsc', '-p', 'test/browser'),
+  // The Worker has no Node, and its runtime's own types.
+  'worker-types': check('tsc', '-p', 'worker'),
   unit: tap('unit', { jobs: 2, folders: ['test/*.test.ts', 'test/lib', 'test/plugins', 'test/schemas', 'test/scripts'].filter(f => f.includes('*') || existsSync(root + f)) }),
+  // In real workerd, offline; first what would be uploaded, with its size.
+  'worker-build': check('wrangler', 'deploy', '--dry-run', '--outdir', 'dist/worker'),
+  worker: tap('worker', { jobs: 2, folders: ['test/worker'] }),
   conformance: tap('conformance', { jobs: 1, folders: ['test/conformance'] }),
   browser: tap('browser', { jobs: 1, folders: ['test/browser'] }),
   build: check('node', 'scripts/build.mjs'),

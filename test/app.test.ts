@@ -17,6 +17,7 @@ import { openStream } from './helpers/sse'
 httpContract(t, {
   name: 'Node',
   loopback: true,
+  seesEmptyOrigin: true,
   async open (t, options) {
     const { origin } = await listen(t, options)
     return { origin, request: (path, init) => ask(origin, path, init) }

@@ -20,6 +20,8 @@ export interface HttpTarget {
   open (t: Test, options?: OpenOptions): Promise<OpenTarget>
   /** Whether its loopback is the access control where no token is set. */
   loopback: boolean
+  /** Whether its runtime tells an Origin header that is empty, which no browser sends, from none. */
+  seesEmptyOrigin: boolean
 }
 
 export const JSON_TYPE = { 'content-type': 'application/json' }

@@ -13,5 +13,5 @@ export async function connectOver (t: Test, era: Era, transport: Transport): Pro
 }
 
 /** The same over HTTP. */
-export const connectHttp = (t: Test, era: Era, url: string, headers: Record<string, string> = {}): Promise<Client> =>
-  connectOver(t, era, new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+export const connectHttp = (t: Test, era: Era, url: string, headers: Record<string, string> = {}, fetch = globalThis.fetch): Promise<Client> =>
+  connectOver(t, era, new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch }))

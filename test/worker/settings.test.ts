@@ -1,0 +1,31 @@
+import t from 'tap'
+import { readSettings } from '../../worker/settings'
+
+t.test('what is not set has its default, and a blank value is not set', async t => {
+  const defaults = { token: undefined, queue: 'queue', allowedOrigins: [], originPolicy: 'strict', frameAncestors: [], warning: undefined }
+  t.strictSame(readSettings({}), defaults)
+  t.strictSame(readSettings({ READYROOM_TOKEN: ' ', READYROOM_QUEUE: '', READYROOM_ALLOWED_ORIGINS: ' ', READYROOM_ORIGIN_POLICY: '' }), defaults)
+})
+
+t.test('what is set is read as on every target', async t => {
+  t.strictSame(readSettings({
+    READYROOM_TOKEN: 'short',
+    READYROOM_QUEUE: ' team ',
+    READYROOM_ALLOWED_ORIGINS: 'https://desk.example/',
+    READYROOM_ORIGIN_POLICY: 'spec',
+    READYROOM_FRAME_ANCESTORS: 'https://desk.example'
+  }), {
+    token: 'short',
+    queue: 'team',
+    allowedOrigins: ['https://desk.example'],
+    originPolicy: 'spec',
+    frameAncestors: ['https://desk.example'],
+    warning: 'The token has 5 characters, which can be guessed; use at least 24 random ones, such as from: openssl rand -base64 32'
+  })
+})
+
+t.test('a bad value is named with its variable, a token never with its value', async t => {
+  t.throws(() => readSettings({ READYROOM_ORIGIN_POLICY: 'loose' }), { message: /^READYROOM_ORIGIN_POLICY is "loose": it must be strict/ })
+  t.throws(() => readSettings({ READYROOM_QUEUE: 'a\nb' }), { message: /^READYROOM_QUEUE is "a\\nb": it must be a name/ })
+  t.throws(() => readSettings({ READYROOM_TOKEN: 'two words' }), { message: /^READYROOM_TOKEN holds a character/ })
+})

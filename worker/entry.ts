@@ -1,0 +1,73 @@
+import page from '../public/index.html'
+import { authenticate, unauthorized } from '../lib/credential'
+import { ReadyroomError } from '../lib/errors'
+import { checkOrigin, type OriginRules } from '../lib/origin'
+import { NoQuerySchema } from '../schemas/api'
+import { createPage } from './page'
+import { readQuery } from './request-body'
+import { AGENTS, API } from './router'
+import { createRoutes, type Guard, type Handler, type Route, type RoutesLog } from './routes'
+import type { Settings } from './settings'
+import { VERSION } from './version'
+import { WrongCredentials } from './wrong-credentials'
+
+export interface EntryOptions {
+  settings: Settings
+  /** Hands a request to the queue. Called only for a request that may act. */
+  queue: (request: Request) => Promise<Response>
+  log: RoutesLog
+  /** The wall clock, in milliseconds. */
+  now?: () => number
+}
+
+/**
+ * What stands before the queue. The page, an unknown address and whoever may not act are answered here, so that junk
+ * wakes no object. The Host is not looked at: the network brings only the names that the operator has routed here, and
+ * a token guards in any case.
+ */
+export async function createEntry ({ settings, queue, log, now }: EntryOptions): Promise<{ fetch (request: Request): Promise<Response> }> {
+  const { token, allowedOrigins, originPolicy, frameAncestors } = settings
+  const instance = crypto.randomUUID()
+  const wrong = new WrongCredentials(now)
+  if (settings.warning !== undefined) log.warn({}, settings.warning)
+
+  const origin = (policy: OriginRules['policy']): Guard => ({ url, headers }) => {
+    const example = new URL(url).origin
+    const own = { allowedOrigins: [example, ...allowedOrigins] }
+    checkOrigin(headers.get('origin') ?? undefined, headers.get('sec-fetch-site') ?? undefined, { policy, own, example })
+  }
+
+  const credential: Guard = async ({ headers }) => {
+    if (token === undefined) throw unauthorized('This Ready Room has no token yet, so nobody may act: set its secret with `wrangler secret put READYROOM_TOKEN`.')
+    await authenticate(headers.get('authorization'), token, () => wrong.note(headers.get('cf-connecting-ip') ?? 'unknown'))
+  }
+
+  const hand: Handler = async request => {
+    try {
+      return await queue(request)
+    } catch (err) {
+      throw new ReadyroomError('STORE_UNAVAILABLE',
+        'The queue could not be reached, or was restarted in mid-call. Read the ticket to see whether a change was saved, and try again in a moment.', { cause: err })
+    }
+  }
+  const handed = (addresses: typeof API | typeof AGENTS, guards: Guard[]): Route[] =>
+    Object.entries(addresses).map(([path, methods]) => ({ path, guards, ...Object.fromEntries(methods.map((method: string) => [method, hand])) }))
+
+  const forPage = [origin('page'), credential]
+  return createRoutes([
+    { path: '/', get: await createPage(page, frameAncestors) },
+    {
+      path: '/healthz',
+      get: () => new Response('ok', { headers: { 'content-type': 'text/plain; charset=utf-8', 'x-readyroom': `${VERSION}; instance=${instance}` } })
+    },
+    ...handed(API, forPage),
+    { path: '/api/events', guards: forPage, noHead: true, get: noEvents },
+    ...handed(AGENTS, [origin(originPolicy), credential])
+  ], log)
+}
+
+/** A stream held open would keep the object awake for every open page, day and night. */
+const noEvents: Handler = request => {
+  readQuery(request, NoQuerySchema)
+  return new Response('No event stream here: poll GET /api/tickets.\n', { status: 501, headers: { 'content-type': 'text/plain; charset=utf-8' } })
+}

@@ -1,0 +1,5 @@
+/** The bundler hands an HTML file over as its text. */
+declare module '*.html' {
+  const text: string
+  export default text
+}

@@ -1,0 +1,58 @@
+import type { OriginPolicy } from '../lib/origin'
+import { badSetting, readOrigins, readPolicy, readSources, readToken, tokenWarning } from '../lib/settings'
+
+/** The secret and the variables of a deployment, as text. */
+export interface SettingsEnv {
+  READYROOM_TOKEN?: string
+  READYROOM_QUEUE?: string
+  READYROOM_ALLOWED_ORIGINS?: string
+  READYROOM_ORIGIN_POLICY?: string
+  READYROOM_FRAME_ANCESTORS?: string
+}
+
+/** What a deployment runs with. Read once, when it wakes. */
+export interface Settings {
+  /** Unset means that nobody may act: there is no loopback here to fall back on. */
+  token: string | undefined
+  /** Which queue: each name is one Durable Object. */
+  queue: string
+  allowedOrigins: string[]
+  originPolicy: OriginPolicy
+  frameAncestors: string[]
+  /** What the person should know, though it runs all the same. */
+  warning: string | undefined
+}
+
+const DEFAULT_QUEUE = 'queue'
+
+function readQueue (text: string): string {
+  const name = text.trim()
+  if (name.length > 100 || /\p{Cc}/u.test(name)) throw new Error('it must be a name of at most 100 characters without control characters')
+  return name
+}
+
+/**
+ * A blank value stands for the default, as a variable that is left empty does elsewhere; a blank token is none.
+ * @throws Error naming the variable, its value (never the token's) and what is allowed: a guard that is set up wrongly must not stand open.
+ */
+export function readSettings (env: SettingsEnv): Settings {
+  function setting<T> (name: keyof SettingsEnv, read: (text: string) => T): T | undefined {
+    const text = env[name]
+    if (text === undefined || text.trim() === '') return undefined
+    try {
+      return read(text)
+    } catch (err) {
+      throw new Error(badSetting(name, name === 'READYROOM_TOKEN' ? undefined : text, err))
+    }
+  }
+
+  const token = setting('READYROOM_TOKEN', readToken)
+  return {
+    token,
+    queue: setting('READYROOM_QUEUE', readQueue) ?? DEFAULT_QUEUE,
+    allowedOrigins: setting('READYROOM_ALLOWED_ORIGINS', readOrigins) ?? [],
+    originPolicy: setting('READYROOM_ORIGIN_POLICY', readPolicy) ?? 'strict',
+    frameAncestors: setting('READYROOM_FRAME_ANCESTORS', readSources) ?? [],
+    warning: token === undefined ? undefined : tokenWarning(token)
+  }
+}
