@@ -1,7 +1,7 @@
 import page from '../public/index.html'
 import { authenticate, unauthorized } from '../lib/credential'
 import { ReadyroomError } from '../lib/errors'
-import { checkOrigin, type OriginRules } from '../lib/origin'
+import { checkOrigin, isLoopbackName, type OriginRules } from '../lib/origin'
 import { NoQuerySchema } from '../schemas/api'
 import { createPage } from './page'
 import { readQuery } from './request-body'
@@ -22,14 +22,24 @@ export interface EntryOptions {
 
 /**
  * What stands before the queue. The page, an unknown address and whoever may not act are answered here, so that junk
- * wakes no object. The Host is not looked at: the network brings only the names that the operator has routed here, and
- * a token guards in any case.
+ * wakes no object.
  */
 export async function createEntry ({ settings, queue, log, now }: EntryOptions): Promise<{ fetch (request: Request): Promise<Response> }> {
   const { token, allowedOrigins, originPolicy, frameAncestors } = settings
   const instance = crypto.randomUUID()
   const wrong = new WrongCredentials(now)
   if (settings.warning !== undefined) log.warn({}, settings.warning)
+
+  /**
+   * Over TLS the certificate answers for the name, and only names that the operator has routed lead here. Over plain HTTP
+   * any name could, that of a page whose address was re-bound to `wrangler dev` as well; and a token would travel in the clear.
+   */
+  const host: Guard = ({ url }) => {
+    const { protocol, hostname, origin, host } = new URL(url)
+    if (protocol === 'https:' || isLoopbackName(hostname) || allowedOrigins.includes(origin)) return
+    throw new ReadyroomError('FORBIDDEN_HOST', `Over plain HTTP this Ready Room answers to a loopback name only. Use https://${host.slice(0, 200)}, ` +
+      'or list the origin in READYROOM_ALLOWED_ORIGINS.')
+  }
 
   const origin = (policy: OriginRules['policy']): Guard => ({ url, headers }) => {
     const example = new URL(url).origin
@@ -63,7 +73,7 @@ export async function createEntry ({ settings, queue, log, now }: EntryOptions):
     ...handed(API, forPage),
     { path: '/api/events', guards: forPage, noHead: true, get: noEvents },
     ...handed(AGENTS, [origin(originPolicy), credential])
-  ], log)
+  ], { log, first: [host] })
 }
 
 /** A stream held open would keep the object awake for every open page, day and night. */

@@ -91,5 +91,5 @@ export function createRouter ({ desk, version, principal, log, maxWaitMs }: Rout
     path,
     ...Object.fromEntries(methods.map(method => [method, (request: Routed) => handlers[path as keyof typeof handlers](request)]))
   }))
-  return createRoutes(routes, log)
+  return createRoutes(routes, { log })
 }

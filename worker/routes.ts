@@ -25,6 +25,12 @@ export interface RoutesLog {
   warn (details: object, message: string): void
 }
 
+export interface RoutesOptions {
+  log: RoutesLog
+  /** Stand before every address, one that is not known as well. */
+  first?: readonly Guard[]
+}
+
 /** Any answer as JSON. */
 export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(value), { status, headers: { ...headers, 'content-type': 'application/json; charset=utf-8' } })
@@ -53,9 +59,9 @@ function addHeaders (response: Response): Response {
  * known one with another method, behind the guards of that address. itty-router's own `error` would put every field of
  * what was thrown into the response.
  */
-export function createRoutes (routes: readonly Route[], log: RoutesLog): { fetch (request: Request): Promise<Response> } {
+export function createRoutes (routes: readonly Route[], { log, first = [] }: RoutesOptions): { fetch (request: Request): Promise<Response> } {
   const router = Router<Routed, [], Response>({
-    before: [exactAddress],
+    before: [...first, exactAddress],
     catch (err: unknown, { method }: Request) {
       const error = toReadyroomError(err)
       // Without the address: a query may carry what no log should hold.

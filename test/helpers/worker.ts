@@ -74,6 +74,7 @@ export async function startWorker (t: Teardown, { env = {}, persist, modules, cl
     name: 'readyroom',
     host: '127.0.0.1',
     port: 0,
+    unsafeInspectDurableObjects: true,
     modules: modules ?? await buildWorker(),
     ...await runtimeOptions(),
     durableObjects: { QUEUE: { className, useSQLite: true } },

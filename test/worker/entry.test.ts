@@ -44,6 +44,31 @@ t.test('junk wakes no object: only a request that may act reaches it', async t =
   t.equal((await worker.runtime.listDurableObjectIds('QUEUE')).length, 1)
 })
 
+t.test('over plain HTTP only a loopback name or a listed origin is answered, on every route and before anything else', async t => {
+  const worker = await startWorker(t, { env: { READYROOM_ALLOWED_ORIGINS: 'http://board.local:8080' } })
+  const authorization = `Bearer ${TOKEN}`
+  for (const host of ['evil.example', 'evil.example:8787', '127.0.0.1.evil.example', 'board.local', 'desk.example:443', '192.168.1.2:8787']) {
+    for (const [method, path] of [...GUARDED, ['GET', '/'], ['GET', '/healthz'], ['GET', '/nope'], ['GET', '/%zz']] as Array<[string, string]>) {
+      const response = await ask(worker.origin, path, { method, headers: { host, origin: `http://${host}`, authorization } })
+      t.equal(response.status, 421, `${host} ${method} ${path}`)
+      t.match(await response.json() as ErrorBody, { error: 'FORBIDDEN_HOST', message: /Use https:/ })
+    }
+  }
+  for (const host of ['localhost:1', '127.0.0.1', '[::1]:8787', 'agents.localhost:8787', 'board.local:8080']) {
+    t.equal((await ask(worker.origin, '/api/tickets', { headers: { host, origin: `http://${host}`, authorization } })).status, 200, host)
+  }
+})
+
+t.test('over TLS the name is the one that was routed here', async t => {
+  const worker = await startWorker(t)
+  const get = (path: string, headers: Record<string, string>): Promise<{ status: number }> =>
+    worker.runtime.dispatchFetch(`https://room.example${path}`, { headers: { authorization: `Bearer ${TOKEN}`, ...headers } })
+  t.equal((await get('/', {})).status, 200)
+  t.equal((await get('/api/tickets', { origin: 'https://room.example' })).status, 200)
+  t.equal((await get('/api/tickets', { origin: 'http://room.example' })).status, 403)
+  t.equal((await get('/api/tickets', { origin: worker.origin })).status, 403)
+})
+
 t.test('a setting that cannot be used closes every door, and tells a caller nothing of it', async t => {
   const table: Array<Record<string, string>> = [
     { READYROOM_ORIGIN_POLICY: 'loose' }, { READYROOM_ALLOWED_ORIGINS: 'desk.example' }, { READYROOM_FRAME_ANCESTORS: '*' },

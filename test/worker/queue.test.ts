@@ -62,6 +62,19 @@ t.test('an object that slept wakes with what it had, and nothing kept it awake',
   t.not(entries[1]?.instance, instance, 'it is another waking of the object')
 })
 
+t.test('a queue that a newer release has written is 503 with what to do, time and again', async t => {
+  const worker = await startWorker(t)
+  await enqueue(worker)
+  const storage = await worker.runtime.unsafeGetDurableObjectStorage('readyroom', 'QueueObject', { name: 'queue' })
+  await storage.exec('UPDATE schema SET version = 99')
+  await worker.runtime.unsafeEvictDurableObject('readyroom', 'QueueObject', { name: 'queue' })
+  for (let n = 0; n < 2; n++) {
+    const refused = await request(worker, '/api/tickets')
+    t.equal(refused.status, 503)
+    t.match(await refused.json(), { error: 'STORE_UNAVAILABLE', message: /Read the ticket to see whether a change was saved/ })
+  }
+})
+
 t.test('each name is a queue of its own, in one deployment after the other', async t => {
   const persist = t.testdir()
   const one = await startWorker(t, { persist, env: { READYROOM_QUEUE: 'one' } })
