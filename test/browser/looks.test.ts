@@ -32,6 +32,7 @@ for (const look of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedC
   t.test(`axe finds nothing in any state: ${JSON.stringify(look)}`, async t => {
     const { page, server } = await visit(t, browser, { context: { ...look, bypassCSP: true }, before: fill })
     await live(page)
+    await recent(page, 'd').waitFor()
     t.strictSame(await violations(page), [], 'queue and recent')
     await card(page, 'a').getByRole('button', { name: 'Now' }).click()
     await card(page, 'a').getByRole('button', { name: 'Show all of the context' }).click()
@@ -46,6 +47,18 @@ for (const look of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedC
     for (const id of ['a', 'b']) await card(page, id).getByRole('button', { name: 'Dismiss' }).click()
     await page.getByText('Nothing is waiting for you.').waitFor()
     t.strictSame(await violations(page), [], 'empty')
+    await page.getByRole('button', { name: 'Alerts' }).click()
+    t.strictSame(await violations(page), [], 'alerts')
+    await page.keyboard.press('Escape')
+    for (let i = 0; i < 40; i++) server.enqueue({ stream: `s${i}`, options: ['Yes', 'No'] })
+    await page.locator('#more').waitFor()
+    await page.locator('#filter-urgency').selectOption('normal')
+    await page.getByRole('button', { name: 'Show what was settled before' }).click()
+    await page.getByText('There is nothing older').waitFor()
+    await page.locator('.card').first().locator('.act textarea').fill('half')
+    server.enqueue({ stream: 'newcomer' })
+    await page.getByRole('button', { name: '1 new. Show' }).waitFor()
+    t.strictSame(await violations(page), [], 'filter, bar and history')
     server.token = 'a token'
     server.dropStreams()
     await page.getByLabel('Token').waitFor()
@@ -65,6 +78,79 @@ t.test('on a phone every target is 44 px, text in fields is 16 px, and nothing i
     t.strictSame(await page.evaluate(() => [...new Set([...document.querySelectorAll('textarea, input')].map(n => getComputedStyle(n).fontSize))]), ['16px'])
     t.equal(await page.evaluate(() => document.documentElement.scrollWidth), width)
   }
+})
+
+t.test('a newcomer is told how to wire the first agent, with words that fit the place', async t => {
+  const { page, server, context } = await visit(t, browser, { context: { ...PHONE, bypassCSP: true }, prefix: '/ready' })
+  await page.getByText('Nothing is waiting for you.').waitFor()
+  t.equal(await page.locator('#wire').getAttribute('open'), '')
+  t.strictSame(await page.locator('.snippet').allTextContents(), [
+    'claude mcp add readyroom -- npx -y readyroom',
+    `claude mcp add --transport http readyroom ${server.url}mcp/my-project --header "Origin: ${server.origin}"`
+  ])
+  t.strictSame(await violations(page), [])
+  await page.getByRole('button', { name: 'Copy the command' }).first().click()
+  await page.getByText('Copied.').waitFor()
+  server.enqueue({ id: 'p' })
+  await card(page, 'p').waitFor()
+  t.equal(await page.locator('#wire').isVisible(), false)
+  server.cancel('p')
+  await card(page, 'p').waitFor({ state: 'detached' })
+  t.equal(await page.locator('#wire').getAttribute('open'), null, 'who has had a ticket is no newcomer')
+  await context.setOffline(true)
+})
+
+t.test('with the keyboard of a phone up, question, field and button are in sight together', async t => {
+  const { page, server } = await visit(t, browser, {
+    context: PHONE,
+    before: server => ['p', 'q', 'r', 's'].forEach(id => server.enqueue({
+      id, question: 'Which of the three ways shall I take with the migration?', options: ['One', 'Two', 'Three'], context: 'line\n'.repeat(9)
+    }))
+  })
+  const s = card(page, 's')
+  await s.locator('.act textarea').tap()
+  // As `interactive-widget=resizes-content` has it: 260 px of keyboard.
+  await page.setViewportSize({ width: 375, height: 407 })
+  await page.waitForFunction(() => document.documentElement.classList.contains('keyboard'))
+  const boxes = await s.evaluate(node => ['.question', '.act textarea', '.answer'].map(part => {
+    const { top, bottom } = node.querySelector(part)!.getBoundingClientRect()
+    return { top, bottom }
+  }))
+  t.ok(boxes.every(({ top, bottom }) => top >= 0 && bottom <= 407), JSON.stringify(boxes))
+  t.ok(boxes[0]!.bottom <= boxes[1]!.top + 1, 'none covers another')
+  t.equal(await s.locator('.act textarea').getAttribute('enterkeyhint'), 'send')
+  t.equal(await page.evaluate(() => visualViewport!.scale), 1)
+  await page.keyboard.type('The second')
+  await page.keyboard.press('Enter')
+  await recent(page, 's').waitFor()
+  t.strictSame(server.answers, [{ id: 's', answer: 'The second' }])
+})
+
+t.test('at 200 % on a small screen nothing is cut off or wider than the screen, in any state', async t => {
+  const { page, server } = await visit(t, browser, { context: { viewport: { width: 320, height: 400 }, deviceScaleFactor: 2 } })
+  const widths = () => page.evaluate(() => [document.documentElement.scrollWidth, Math.max(0, ...[...document.querySelectorAll('dialog[open], #arrivals')].map(n => n.getBoundingClientRect().right))])
+  const fits = async (what: string) => t.ok((await widths()).every(width => width <= 320), what)
+  await page.getByText('Nothing is waiting for you.').waitFor()
+  await fits('empty')
+  fill(server)
+  for (const id of ['x', 'y']) server.enqueue({ id, stream: 'w'.repeat(100) })
+  await page.locator('#filter-stream').waitFor()
+  await fits('queue')
+  await page.getByRole('button', { name: 'Alerts' }).click()
+  await fits('alerts')
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Keys' }).click()
+  await fits('keys')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('1')
+  server.enqueue({ urgency: 'blocking' })
+  await page.locator('#arrivals').waitFor()
+  await fits('bar')
+  server.token = 'a token'
+  server.dropStreams()
+  await page.getByLabel('Token').waitFor()
+  await page.getByText('READYROOM_TOKEN', { exact: true }).waitFor()
+  await fits('token')
 })
 
 t.test('words without a break and piles of marks stay in their box', async t => {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Fastify, { type FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import page from '../../plugins/page'
 import type { Ticket, TicketView } from '../../schemas/ticket'
 
@@ -9,6 +9,8 @@ const RECENT_MS = 300_000
 export interface PageServerOptions {
   /** Where a reverse proxy shows it, such as `/ready`; the proxy takes the prefix away, as this server does. */
   prefix?: string
+  /** Under the prefix inside another Fastify application, which takes nothing away. */
+  mounted?: boolean
   token?: string
   /** How GET /api/events answers: a stream, 501 as on the Worker, 500, or not before the test says so. */
   events?: 'live' | 'refused' | 'broken' | 'held'
@@ -40,10 +42,12 @@ export class PageServer {
   #lookAgain = new Set<() => void>()
   #seq = 0
   #log: Array<{ seq: number, ticket: TicketView }> = []
+  #mounted: boolean
   #app = Fastify({ forceCloseConnections: true, rewriteUrl: ({ url = '/' }) => this.#strip(url) })
 
-  constructor ({ prefix = '', token, events = 'live' }: PageServerOptions = {}) {
+  constructor ({ prefix = '', mounted = false, token, events = 'live' }: PageServerOptions = {}) {
     this.prefix = prefix
+    this.#mounted = mounted
     this.token = token
     this.events = events
   }
@@ -52,7 +56,14 @@ export class PageServer {
   get openStreams (): number { return this.#streams.size }
 
   async listen (): Promise<this> {
-    const app = this.#app
+    if (this.#mounted) await this.#app.register(async app => this.#serve(app), { prefix: this.prefix })
+    else await this.#serve(this.#app)
+    await this.#app.listen({ host: '127.0.0.1', port: 0 })
+    this.origin = `http://127.0.0.1:${(this.#app.server.address() as AddressInfo).port}`
+    return this
+  }
+
+  async #serve (app: FastifyInstance): Promise<void> {
     await app.register(page)
     app.addHook('onRequest', async ({ method, raw, headers }, reply) => {
       this.seen.push({ method, url: raw.url ?? '', authorization: headers.authorization, lastEventId: headers['last-event-id'] as string | undefined })
@@ -65,6 +76,11 @@ export class PageServer {
     app.get('/api/tickets', async () => ({ now: this.iso(), tickets: this.#recent().map(shorten) }))
     app.get<{ Params: { id: string } }>('/api/tickets/:id', async ({ params }, reply) =>
       this.tickets.get(params.id) ?? refuse(reply, 404, 'TICKET_NOT_FOUND', `There is no ticket ${params.id}.`))
+    app.get<{ Querystring: { before?: number, limit?: number } }>('/api/history', async ({ query: { before = Infinity, limit = 50 } }) => {
+      const settled = this.#log.filter(({ seq, ticket }) => seq < before && ticket.status !== 'pending' && this.tickets.get(ticket.id) === ticket).reverse()
+      const page = settled.slice(0, Number(limit))
+      return { tickets: page.map(({ ticket }) => shorten(ticket)), ...(settled.length > page.length && { next: page.at(-1)!.seq }) }
+    })
     app.get('/api/events', { exposeHeadRoute: false }, (request, reply) => this.#stream(request.headers['last-event-id'], reply))
     app.post<{ Body: { id: string, answer: string } }>('/api/answer', async ({ body }, reply) => {
       await this.gate
@@ -83,9 +99,6 @@ export class PageServer {
       const { answer, answered_by: _by, answered_at: _at, ...pending } = ticket
       return this.change({ ...pending, status: 'pending' })
     })
-    await app.listen({ host: '127.0.0.1', port: 0 })
-    this.origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
-    return this
   }
 
   async close (): Promise<void> { await this.#app.close() }
@@ -157,7 +170,7 @@ export class PageServer {
   }
 
   #strip (url: string): string {
-    if (this.prefix === '') return url
+    if (this.prefix === '' || this.#mounted) return url
     // What is not below the prefix is not ours, as behind a proxy: it must not be found.
     return url === this.prefix || url.startsWith(`${this.prefix}/`) ? url.slice(this.prefix.length) || '/' : `/outside${url}`
   }
