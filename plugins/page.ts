@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
@@ -22,16 +22,15 @@ export interface PageOptions {
 /**
  * Serves the heads-up page at `GET /` of the scope it is registered in, with the policy that keeps agents' text from
  * running. It needs nothing: no decorator and no credential, for the page holds no ticket; the guard of the Host header
- * belongs around it. The policy is computed once, from the file that is served: a change of the file needs a new start.
+ * belongs around it. The policy is that of the file which is served: an installation that is replaced under a running
+ * daemon changes both together.
  *
  * @throws Error at registration when the page is missing or `frameAncestors` holds what is no source.
  */
 export default async function page (app: FastifyInstance, { root, html, frameAncestors }: PageOptions): Promise<void> {
   const folder = root ?? FOLDERS.find(candidate => existsSync(join(candidate, 'index.html'))) ?? FOLDERS[0]!
-  const text = html ?? await readFile(join(folder, 'index.html'), 'utf8')
-  const headers = await pageHeaders(text, { frameAncestors })
-
   if (html !== undefined) {
+    const headers = await pageHeaders(html, { frameAncestors })
     const etag = `"${createHash('sha256').update(html).digest('base64url')}"`
     app.get('/', async (request, reply) => {
       reply.headers({ ...headers, etag })
@@ -41,7 +40,25 @@ export default async function page (app: FastifyInstance, { root, html, frameAnc
     return
   }
 
+  const file = join(folder, 'index.html')
+  const read = async (): Promise<{ version: string | undefined, headers: Record<string, string> }> => {
+    const version = await versionOf(file)
+    return { version, headers: await pageHeaders(await readFile(file, 'utf8'), { frameAncestors }) }
+  }
+  let current = await read()
+
   // Whole or not at all: nobody needs a part of it, and a part that is not there would be an error of its own.
   await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false, acceptRanges: false })
-  app.get('/', async (_request, reply) => reply.headers(headers).sendFile('index.html'))
+  app.get('/', async (_request, reply) => {
+    if (await versionOf(file) !== current.version) current = await read().catch(() => current)
+    return reply.headers(current.headers).sendFile('index.html')
+  })
+}
+
+/** Another for each replacement of a file; undefined where there is none, as in the middle of one. */
+async function versionOf (file: string): Promise<string | undefined> {
+  try {
+    const { mtimeMs, size } = await stat(file)
+    return `${mtimeMs} ${size}`
+  } catch { return undefined }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -40,6 +40,20 @@ t.test('the page is served with its policy, and asked about each time', async t 
     "default-src 'none'", `script-src ${hash('script')}`, `style-src ${hash('style')}`, "connect-src 'self'", 'img-src data:',
     "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "frame-ancestors 'self'"
   ])
+})
+
+t.test('a page that is replaced while it is served comes with a policy of its own', async t => {
+  const root = t.testdir({ 'index.html': HTML })
+  const app = await serve(t, { root })
+  const policy = async () => String((await app.inject('/')).headers['content-security-policy'])
+  const before = await policy()
+  writeFileSync(join(root, 'index.html'), HTML.replace('<script>', '<script>\n'))
+  const after = await policy()
+  t.not(after, before)
+  rmSync(join(root, 'index.html'))
+  t.equal((await app.inject('/')).statusCode, 404, 'in the middle of a replacement there is none')
+  writeFileSync(join(root, 'index.html'), HTML)
+  t.equal(await policy(), before)
 })
 
 t.test('a page that the browser has already is not sent again', async t => {
