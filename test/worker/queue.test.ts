@@ -54,6 +54,7 @@ t.test('an object that slept wakes with what it had, and nothing kept it awake',
   const worker = await startWorker(t)
   const id = await enqueue(worker)
   const [{ instance }] = await audit(worker) as [AuditEntry]
+  await call(worker, '/mcp/agent', 'wait_for_answer', { id, timeout_seconds: 0.05 })
   // Fails where a timer, a request or a connection still holds the object.
   await worker.runtime.unsafeEvictDurableObject('readyroom', 'QueueObject', { name: 'queue' })
   t.equal((await post(worker, '/api/answer', { id, answer: 'yes' })).status, 200)
