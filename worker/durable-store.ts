@@ -45,8 +45,7 @@ export class DurableObjectTicketStore implements TicketStore {
 
   async load (): Promise<void> {
     migrate(this.#storage)
-    const last = this.#entries('SELECT line FROM audit ORDER BY seq DESC LIMIT 1')[0]
-    this.#head = last === undefined ? EMPTY_HEAD : headAt(last)
+    this.#head = this.#lastHead()
     for (const { ticket } of this.#entries("SELECT line FROM tickets JOIN audit USING (seq) WHERE status = 'pending'")) {
       this.#pending.set(ticket.id, ticket)
     }
@@ -103,6 +102,11 @@ export class DurableObjectTicketStore implements TicketStore {
     await this.#storage.sync()
   }
 
+  #lastHead (): AuditHead {
+    const last = this.#entries('SELECT line FROM audit ORDER BY seq DESC LIMIT 1')[0]
+    return last === undefined ? EMPTY_HEAD : headAt(last)
+  }
+
   #entries (query: string, ...bindings: Array<string | number>): AuditEntry[] {
     return this.#storage.sql.exec<Line>(query, ...bindings).toArray().map(entryOf)
   }
@@ -114,6 +118,9 @@ export class DurableObjectTicketStore implements TicketStore {
       return this.#storage.transactionSync(() => {
         const stored = sql.exec<{ rev: number }>('SELECT rev FROM tickets WHERE id = ?', ticket.id).toArray()[0]?.rev ?? 0
         if (stored !== ticket.rev - 1) throw staleWrite(ticket, stored)
+        // The seq in the table decides what is before; the head in memory only saves reading that line again.
+        const last = sql.exec<{ seq: number }>('SELECT seq FROM audit ORDER BY seq DESC LIMIT 1').toArray()[0]?.seq ?? 0
+        if (last !== this.#head.seq) this.#head = this.#lastHead()
         const place = { head: this.#head, batch: this.#head.seq + 1, instance: this.#instance }
         const { entry, line } = seal({ event, ticket: copyTicket(ticket) }, place)
         sql.exec('INSERT INTO audit (seq, line) VALUES (?, ?)', entry.seq, line)
