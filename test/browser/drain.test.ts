@@ -59,7 +59,7 @@ t.test('two key presses answer a ticket with options, and the next ticket is sel
   await page.keyboard.press('Enter')
   await recent(page, 'p').waitFor()
   // The event may be here before the reply: a person sees the answer confirmed, and goes on.
-  await page.getByText('Answered: No').waitFor()
+  await page.getByRole('status').getByText('Answered: No').waitFor()
   t.strictSame(server.answers, [{ id: 'p', answer: 'No' }])
   t.equal(await recent(page, 'p').locator('.outcome').textContent(), 'You answered: No')
   t.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-id')), 'q', 'the focus is not lost to the body')
