@@ -1,5 +1,6 @@
 import t from 'tap'
 import { card, launchBrowser, live, recent, visit } from '../helpers/browser'
+import { eventually } from '../helpers/process'
 
 const browser = await launchBrowser(t)
 const MINUTE = 60_000
@@ -69,6 +70,32 @@ t.test('two key presses answer a ticket with options, and the next ticket is sel
   await page.getByText('Nothing is waiting for you.').waitFor()
   t.strictSame(server.answers[1], { id: 'q', answer: 'Yes' })
   t.equal(await page.title(), 'heads-up')
+})
+
+t.test('an answer of one\'s own clears its card, though its event comes before the reply', async t => {
+  const { page, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p', options: ['Yes', 'No'] }) })
+  await page.route('**/api/answer', async route => {
+    const response = await route.fetch()
+    await eventually(() => page.evaluate<boolean>("state.entries.get('p').ticket.status === 'answered'"), 'the event')
+    await route.fulfill({ response })
+  })
+  await card(page, 'p').waitFor()
+  await page.keyboard.press('1')
+  await page.keyboard.press('Enter')
+  await page.getByText('Nothing is waiting for you.').waitFor()
+  t.strictSame(server.answers, [{ id: 'p', answer: 'Yes' }])
+})
+
+t.test('an answer of one\'s own clears its card, though its reply comes before the event', async t => {
+  const { page, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p', options: ['Yes', 'No'] }) })
+  await page.route('**/api/events', route => route.abort())
+  await page.reload()
+  await card(page, 'p').waitFor()
+  await page.keyboard.press('1')
+  await page.keyboard.press('Enter')
+  await recent(page, 'p').waitFor()
+  await page.getByText('Nothing is waiting for you.').waitFor()
+  t.strictSame(server.answers, [{ id: 'p', answer: 'Yes' }])
 })
 
 t.test('two key presses answer it after a click on a button of the card, too', async t => {
