@@ -32,7 +32,7 @@ async function rates (disk: DiskName): Promise<number[]> {
   return found
 }
 
-/** How long one write and one sync take on this disk, in milliseconds, through the same store code path. */
+/** How long one `ask_human` takes where each has a sync to itself, in milliseconds, HTTP included. */
 async function oneSync (disk: DiskName): Promise<number> {
   const server = await startServer(disk)
   const caller = createCaller(server.port, 1)
