@@ -5,7 +5,7 @@ import { BODY_LIMIT } from './lib/bodies'
 import { toHttp, ReadyroomError } from './lib/errors'
 import { HEADERS } from './lib/headers'
 import { sendError } from './plugins/errors'
-import readyroom, { type ReadyroomOptions } from './plugins/readyroom'
+import readyroom, { type ServiceOptions } from './plugins/readyroom'
 
 /** How long a request may take to arrive, in milliseconds: its headers, and all of it. */
 const HEADERS_MS = 10_000
@@ -14,7 +14,7 @@ const HEADER_BYTES = 16_384
 /** The longest part of an address: a hundred characters of a stream, each of four bytes, percent-encoded. */
 const PARAM_LENGTH = 1_200
 
-export interface BuildOptions extends ReadyroomOptions {
+export interface BuildOptions extends ServiceOptions {
   logger?: FastifyBaseLogger | undefined
   /** Whether, or from which proxies, a forwarded address is believed. */
   trustProxy?: boolean | string | undefined

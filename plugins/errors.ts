@@ -19,9 +19,11 @@ const KNOWN: Record<string, readonly [ErrorCode, string]> = {
   FST_ERR_NOT_FOUND: HTTP_REFUSALS.notFound
 }
 
-// What another plugin threw with a status of its own: the page's file server, a host's rate limit.
+// What others threw with a status of their own: the page's file server, a host's login or rate limit.
 const BY_STATUS: Record<number, readonly [ErrorCode, string]> = {
   400: ['BAD_REQUEST', 'This cannot be read.'],
+  401: ['UNAUTHORIZED', 'The application around this Ready Room asks for a credential of its own.'],
+  403: ['FORBIDDEN_SCOPE', 'The application around this Ready Room does not let this through.'],
   404: HTTP_REFUSALS.notFound,
   412: ['BAD_REQUEST', 'What is here is not what the conditions of the request ask for.'],
   413: HTTP_REFUSALS.tooLarge,

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Desk } from '../lib/desk'
+import { checkStream } from '../lib/lifecycle'
 import { FileTicketStore } from '../lib/node/file-store'
+import { HostDesk } from '../lib/node/host-desk'
 import { VERSION } from '../lib/node/version'
 import type { OriginPolicy } from '../lib/origin'
-import type { Presence } from '../lib/presence'
 import type { TicketStore } from '../lib/store'
+import { parse } from '../lib/validate'
+import { StreamSchema } from '../schemas/ticket'
 import auth from './auth'
 import bodies from './bodies'
 import closing, { lastAnswers } from './closing'
@@ -24,50 +26,72 @@ import store from './store'
 import throttle from './throttle'
 import tickets from './tickets'
 
+/** What a host application can say. Every option but the place of the tickets has a default. */
 export interface ReadyroomOptions {
   /** Where tickets live. It is loaded here and closed with the application. Left out, it is the folder of `stateDir`. */
   store?: TicketStore | undefined
   /** The folder that holds the tickets, where no `store` is given. One process at a time can have it. */
   stateDir?: string | undefined
-  /** Left out, this release's. */
-  version?: string | undefined
-  /** Which process this is; left out, a new name is made. */
-  instance?: string | undefined
-  /** Unset means that whoever reaches the port may act. */
-  token?: string | undefined
-  /** The port we listen on, where a connection does not say, as in a test that injects its requests. */
-  port?: number | undefined
-  /** Origins beside our own, each `scheme://host[:port]`. */
-  allowedOrigins?: readonly string[] | undefined
-  /** What becomes of a missing Origin on `/mcp`. */
-  originPolicy?: OriginPolicy | undefined
-  frameAncestors?: readonly string[] | undefined
-  /** What the other processes of this machine need to know; without it there are no routes for them. */
-  internal?: InternalOptions | undefined
-  /** The wall clock, in milliseconds since 1970. */
-  now?: (() => number) | undefined
-  /** What the host application calls us; one name for each instance in it. */
-  decorator?: string | undefined
   /** Where we stand in the host application. */
   prefix?: string
-  /** The folder of the heads-up page. */
-  pageRoot?: string | undefined
+  /** What the host application calls us: `app.readyroom`, or another name for each further instance. */
+  decorator?: string | undefined
+  /** Who asks, where `ask` of the decorator does not say. 1 to 100 characters. */
+  stream?: string | undefined
+  /** Unset means that whoever reaches the port may act, and that only loopback addresses are answered. */
+  token?: string | undefined
+  /** Origins beside our own, each `scheme://host[:port]`. */
+  allowedOrigins?: readonly string[] | undefined
+  /** What becomes of a missing Origin on `/mcp`: refused with `strict`, the default, admitted with `spec`. */
+  originPolicy?: OriginPolicy | undefined
+  /** Who may frame the page, beside its own origin. */
+  frameAncestors?: readonly string[] | undefined
+  /** Whether there is the heads-up page. It needs the API, and goes with it where left out. */
+  page?: boolean | undefined
+  /** Whether there is `/api`. True where left out. */
+  api?: boolean | undefined
+  /** Whether there is `/mcp`. True where left out. */
+  mcp?: boolean | undefined
+  /** The port we listen on, where a connection does not say, as in a test that injects its requests. */
+  port?: number | undefined
   /** Whether what no route matches is ours to answer. A host keeps its own answer, unless we stand under a prefix. */
   ownsNotFound?: boolean | undefined
+  /** Which process this is, in the audit log; left out, a new name is made. */
+  instance?: string | undefined
+  /** The wall clock, in milliseconds since 1970. */
+  now?: (() => number) | undefined
+}
+
+/** And what only we say, when the whole application is ours. */
+export interface ServiceOptions extends ReadyroomOptions {
+  /** Left out, this release's. */
+  version?: string | undefined
+  /** What the other processes of this machine need to know; without it there are no routes for them. */
+  internal?: InternalOptions | undefined
+  /** The folder of the heads-up page. */
+  pageRoot?: string | undefined
   events?: EventsOptions | undefined
 }
 
 /** What a host application gets. */
-export interface Readyroom { desk: Desk, presence: Presence }
+export type Readyroom = HostDesk
 
 declare module 'fastify' {
   interface FastifyInstance { readyroom: Readyroom }
 }
 
 /** @throws Error naming the option: a guard that is set up wrongly must not stand open. */
-function check ({ store, stateDir, token, allowedOrigins = [], originPolicy = 'strict' }: ReadyroomOptions): void {
+function check ({ store, stateDir, token, stream, allowedOrigins = [], originPolicy = 'strict', page, api = true }: ReadyroomOptions): void {
   if ((store === undefined) === (stateDir === undefined)) throw new Error('store, stateDir: give one of them; tickets must live somewhere')
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) throw new Error('token: must be visible ASCII characters without spaces')
+  if (stream !== undefined) {
+    try {
+      checkStream(parse(StreamSchema, stream, 'stream'))
+    } catch (err) {
+      throw new Error(`stream: ${(err as Error).message}`, { cause: err })
+    }
+  }
+  if (page && !api) throw new Error('page: it shows what the API tells it; leave the api in, or the page out')
   for (const allowed of allowedOrigins) {
     if (!URL.canParse(allowed) || new URL(allowed).origin !== allowed) {
       throw new Error(`allowedOrigins: ${JSON.stringify(allowed)} is not an origin; write scheme://host[:port]`)
@@ -77,9 +101,9 @@ function check ({ store, stateDir, token, allowedOrigins = [], originPolicy = 's
 }
 
 /** The whole of it in a scope of its own: nothing of it reaches the application around it but one decorator. */
-async function scope (app: FastifyInstance, options: ReadyroomOptions & { opened: (room: Readyroom) => void }): Promise<void> {
+async function scope (app: FastifyInstance, options: ServiceOptions & { opened: (desk: Readyroom) => void }): Promise<void> {
   const { token, port = 0, allowedOrigins = [], originPolicy = 'strict', prefix = '', ownsNotFound = prefix !== '' } = options
-  const { version = VERSION, instance = randomUUID() } = options
+  const { version = VERSION, instance = randomUUID(), api: hasApi = true, page: hasPage = hasApi, mcp: hasMcp = true } = options
   const own = { port, allowedOrigins }
 
   await app.register(closing)
@@ -95,21 +119,27 @@ async function scope (app: FastifyInstance, options: ReadyroomOptions & { opened
   })
 
   await app.register(health, { version, instance })
-  await app.register(page, {
-    ...(options.pageRoot !== undefined && { root: options.pageRoot }),
-    frameAncestors: [...options.frameAncestors ?? []]
-  })
-  await app.register(async function api (app) {
-    await app.register(origin, { ...own, policy: 'page' })
-    await app.register(auth, { token })
-    await app.register(tickets)
-    await app.register(events, options.events ?? {})
-  }, { prefix: '/api' })
-  await app.register(async function agents (app) {
-    await app.register(origin, { ...own, policy: originPolicy })
-    await app.register(auth, { token })
-    await app.register(mcp, { version })
-  }, { prefix: '/mcp' })
+  if (hasPage) {
+    await app.register(page, {
+      ...(options.pageRoot !== undefined && { root: options.pageRoot }),
+      frameAncestors: [...options.frameAncestors ?? []]
+    })
+  }
+  if (hasApi) {
+    await app.register(async function api (app) {
+      await app.register(origin, { ...own, policy: 'page' })
+      await app.register(auth, { token })
+      await app.register(tickets)
+      await app.register(events, options.events ?? {})
+    }, { prefix: '/api' })
+  }
+  if (hasMcp) {
+    await app.register(async function agents (app) {
+      await app.register(origin, { ...own, policy: originPolicy })
+      await app.register(auth, { token })
+      await app.register(mcp, { version })
+    }, { prefix: '/mcp' })
+  }
   if (options.internal !== undefined) {
     const { internal: settings } = options
     await app.register(async function processes (app) {
@@ -120,13 +150,15 @@ async function scope (app: FastifyInstance, options: ReadyroomOptions & { opened
 
   app.refuseOtherMethods()
   await app.register(lastAnswers)
-  options.opened({ desk: app.desk, presence: app.presence })
+  options.opened(new HostDesk({ desk: app.desk, presence: app.presence, stream: options.stream, log: app.log }))
 }
 
-/** Ready Room as a Fastify plugin. Registered twice, each under a prefix and with a decorator of its own, it is two. */
-export default fp<ReadyroomOptions>(async function readyroom (host, options) {
+const readyroom: FastifyPluginAsync<ServiceOptions> = async function readyroom (host, options) {
   check(options)
   const { promise, resolve } = Promise.withResolvers<Readyroom>()
   await host.register(scope, { ...options, opened: resolve })
   host.decorate(options.decorator ?? 'readyroom', await promise)
-}, { name: 'readyroom', fastify: '5.x' })
+}
+
+/** Ready Room as a Fastify plugin. Registered twice, each under a prefix and with a decorator of its own, it is two. */
+export default fp(readyroom, { name: 'readyroom', fastify: '5.x' })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { AuditEntry } from '../../schemas/event'
 import type { Ticket } from '../../schemas/ticket'
@@ -21,14 +22,14 @@ import { placeOf } from './ticket-index'
 export interface FileStoreOptions {
   /** The state folder. */
   dir: string
-  /** Written into every entry. */
-  instance: string
-  /** The folder's lock, where the caller holds it already; the store lets go of it at the end of `close`. */
+  /** Written into every entry; left out, a new name is made. */
+  instance?: string
+  /** @internal The folder's lock, where the caller holds it already; the store lets go of it at the end of `close`. */
   lock?: FolderLock
   log?: Log
   /** Wall clock, in milliseconds: decides what settled within the last day, and names what is set aside. */
   now?: () => number
-  /** The file operations; another one stands in for a disk that fails. */
+  /** @internal The file operations; another one stands in for a disk that fails. */
   io?: Disk
   /** How long after a change a snapshot is written, in milliseconds; 5,000 if left out. */
   snapshotMs?: number
@@ -55,7 +56,7 @@ export class FileTicketStore implements TicketStore {
   #loading: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor ({ dir, instance, lock, log = silentLog, now = Date.now, io = realDisk, snapshotMs }: FileStoreOptions) {
+  constructor ({ dir, instance = randomUUID(), lock, log = silentLog, now = Date.now, io = realDisk, snapshotMs }: FileStoreOptions) {
     this.#dir = resolve(dir)
     this.#instance = instance
     this.#lock = lock

@@ -1,13 +1,16 @@
 import type { Socket } from 'node:net'
+import rateLimit from '@fastify/rate-limit'
+import sse from '@fastify/sse'
+import fastifyStatic from '@fastify/static'
 import Fastify from 'fastify'
 import Type from 'typebox'
 import t from 'tap'
 import { MemoryTicketStore } from '../../lib/memory-store'
-import readyroom, { type Readyroom, type ReadyroomOptions } from '../../plugins/readyroom'
+import readyroom, { type Readyroom, type ServiceOptions } from '../../plugins/readyroom'
 import { PORT } from '../helpers/build'
 import { ask } from '../helpers/http'
 
-const options = (more: Partial<ReadyroomOptions> = {}): ReadyroomOptions =>
+const options = (more: Partial<ServiceOptions> = {}): ServiceOptions =>
   ({ store: new MemoryTicketStore(), version: '0.0.0', instance: 'i', port: PORT, ...more })
 
 const host = `127.0.0.1:${PORT}`
@@ -157,4 +160,78 @@ t.test('without a token nothing is answered on an address that other machines re
     t.match(await response.json(), { error: 'FORBIDDEN_HOST', message: /READYROOM_TOKEN/ })
   }
   t.equal(await (await ask(origin, '/own')).text(), 'own')
+})
+
+t.test('a host has only the parts that it wants, and keeps the addresses of the others', async t => {
+  const table: Array<[Partial<ServiceOptions>, Record<string, number>]> = [
+    [{ page: false }, { '/': 404, '/api/tickets': 200, '/mcp/a': 405 }],
+    [{ api: false }, { '/': 404, '/api/tickets': 404, '/mcp/a': 405 }],
+    [{ mcp: false }, { '/': 200, '/api/tickets': 200, '/mcp/a': 404 }],
+    [{ api: false, mcp: false }, { '/': 404, '/api/tickets': 404, '/mcp/a': 404 }]
+  ]
+  for (const [parts, statuses] of table) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(readyroom, options({ stream: 'host', ...parts }))
+    for (const [url, status] of Object.entries(statuses)) {
+      t.equal((await app.inject({ url, headers: { host, origin: `http://${host}` } })).statusCode, status, `${JSON.stringify(parts)} ${url}`)
+    }
+    const { id } = await app.readyroom.ask({ question: 'q' })
+    const waiting = app.readyroom.wait(id)
+    await app.readyroom.answer(id, 'yes')
+    t.match(await waiting, { id, stream: 'host', answer: 'yes' })
+  }
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await t.rejects(async () => app.register(readyroom, options({ page: true, api: false })), /^page: /)
+})
+
+t.test('the stream of a host is checked when it registers', async t => {
+  for (const stream of ['', ' ', 'a\nb', 'x'.repeat(101), 7 as unknown as string]) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await t.rejects(async () => app.register(readyroom, options({ stream })), /^stream: /, JSON.stringify(stream))
+  }
+})
+
+t.test('it stands beside a host\'s own file server, event streams and rate limit', async t => {
+  const folder = t.testdir({ 'index.html': 'the host\'s page' })
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(fastifyStatic, { root: folder, serve: false })
+  await app.register(sse)
+  await app.register(rateLimit, { global: true, max: 1_000 })
+  await app.register(readyroom, options({ prefix: '/room', stream: 'host' }))
+  app.get('/', async (_request, reply) => reply.sendFile('index.html'))
+  t.equal((await app.inject('/')).body, 'the host\'s page')
+  const page = await app.inject({ url: '/room/', headers: { host } })
+  t.equal(page.statusCode, 200)
+  t.match(page.body, /<title>/)
+  t.match(page.headers['content-security-policy'], /default-src 'none'/)
+  t.equal((await app.inject({ url: '/room/', headers: { host, 'accept-encoding': 'br' } })).statusCode, 200)
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const controller = new AbortController()
+  const stream = await fetch(`${origin}/room/api/events`, { signal: controller.signal })
+  const text = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+  t.match((await text.read()).value, /^: open/)
+  await app.readyroom.ask({ question: 'q' })
+  t.match((await text.read()).value, /event: ticket/)
+  controller.abort()
+})
+
+t.test('what a hook of the host refuses stays refused, with its status, in our shape', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.addHook('onRequest', async request => {
+    const statusCode = Number(request.headers['x-refused'] ?? 0)
+    if (statusCode > 0) throw Object.assign(new Error('the host\'s own words'), { statusCode })
+  })
+  await app.register(readyroom, options({ prefix: '/room' }))
+  for (const [status, error] of [[401, 'UNAUTHORIZED'], [403, 'FORBIDDEN_SCOPE'], [429, 'TOO_MANY_REQUESTS']] as const) {
+    const response = await app.inject({ url: '/room/api/tickets', headers: { host, 'x-refused': String(status) } })
+    t.equal(response.statusCode, status)
+    t.match(response.json(), { error, message: /./ })
+    t.notMatch(response.body, /own words/)
+  }
+  t.equal((await app.inject({ url: '/room/api/tickets', headers: { host } })).statusCode, 200)
 })
