@@ -11,8 +11,6 @@ import readyroom, { type ServiceOptions } from './plugins/readyroom'
 const HEADERS_MS = 10_000
 const REQUEST_MS = 30_000
 const HEADER_BYTES = 16_384
-/** The longest part of an address: a hundred characters of a stream, each of four bytes, percent-encoded. */
-const PARAM_LENGTH = 1_200
 
 export interface BuildOptions extends ServiceOptions {
   logger?: FastifyBaseLogger | undefined
@@ -55,7 +53,8 @@ export async function buildApp ({ logger, trustProxy = false, ...options }: Buil
     // Answers under way get their time before this, from plugins/closing.
     forceCloseConnections: true,
     return503OnClosing: false,
-    routerOptions: { maxParamLength: PARAM_LENGTH },
+    // What is too long for an id is refused by its schema; nothing in an address can be longer than this.
+    routerOptions: { maxParamLength: HEADER_BYTES },
     // A missing Host is the guard's to refuse, in our shape.
     http: { headersTimeout: HEADERS_MS, maxHeaderSize: HEADER_BYTES, requireHostHeader: false },
     clientErrorHandler: refuseUnreadable,

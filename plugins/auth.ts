@@ -1,6 +1,7 @@
 import fp from 'fastify-plugin'
 import { authenticate } from '../lib/credential'
 import { OWNER, type Principal } from '../lib/principal'
+import { sentHeader } from './sent-header'
 
 export interface AuthOptions {
   /** Unset means that every caller may act: a bind that is not loopback refuses to start like that. */
@@ -18,6 +19,6 @@ export default fp<AuthOptions>(async function auth (app, { token }) {
   app.addHook('onRequest', async request => {
     request.principal = token === undefined
       ? OWNER
-      : await authenticate(request.headers.authorization, token, () => app.noteWrongCredential(request))
+      : await authenticate(sentHeader(request, 'authorization'), token, () => app.noteWrongCredential(request))
   })
 }, { name: 'readyroom-auth', fastify: '5.x', dependencies: ['readyroom-errors', 'readyroom-throttle'] })

@@ -2,6 +2,8 @@ import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { TSchema } from 'typebox'
 import { BODY_LIMIT, bodyText, judge, requireJson } from '../lib/bodies'
+import { httpRefusal } from '../lib/http-refusals'
+import { sentHeader } from './sent-header'
 
 /** The same judge and the same sentences as the tools: no schema compiler of Fastify's own, no coercion, nothing stripped. */
 const compiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => value => {
@@ -12,8 +14,10 @@ const compiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => value
   }
 }
 
-async function onlyJson ({ method, headers }: FastifyRequest): Promise<void> {
-  if (method === 'POST') requireJson(headers['content-type'], headers['content-encoding'])
+async function onlyJson (request: FastifyRequest): Promise<void> {
+  // Where there is nothing, no body is looked at, whatever it calls itself.
+  if (request.is404) throw httpRefusal('notFound')
+  if (request.method === 'POST') requireJson(sentHeader(request, 'content-type'), sentHeader(request, 'content-encoding'))
 }
 
 /** What may be sent: one media type, one limit, one judge, whatever the host application has set for itself. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ReadyroomError } from '../lib/errors'
 import { isHostAllowed, isLoopbackAddress } from '../lib/origin'
+import { sentHeader } from './sent-header'
 
 export interface HostOptions {
   /** Set, it is the token that guards, and any name may lead here. */
@@ -9,11 +10,6 @@ export interface HostOptions {
   /** The port that we listen on, where a connection does not say. */
   port: number
   allowedOrigins: readonly string[]
-}
-
-/** How often the Host came. Node shows the first only; what came is in the raw list. */
-function hostsSent ({ raw }: FastifyRequest): number {
-  return raw.rawHeaders.filter((header, index) => index % 2 === 0 && header.toLowerCase() === 'host').length
 }
 
 /** The port that was reached: behind `listen(0)` only the connection knows it. */
@@ -38,9 +34,8 @@ export default fp<HostOptions>(async function host (app, { token, port, allowedO
       throw new ReadyroomError('FORBIDDEN_HOST', 'Without a token this Ready Room answers on a loopback address only. Set READYROOM_TOKEN.')
     }
     const own = { port: portOf(request, port), allowedOrigins }
-    const { host } = request.headers
     const target = targetHost(request.raw.url ?? '')
-    if (hostsSent(request) > 1 || !isHostAllowed(host, own) || (target !== undefined && !isHostAllowed(target, own))) {
+    if (!isHostAllowed(sentHeader(request, 'host'), own) || (target !== undefined && !isHostAllowed(target, own))) {
       throw new ReadyroomError('FORBIDDEN_HOST',
         `This Ready Room answers only to a loopback name with port ${own.port}, such as 127.0.0.1:${own.port}. ` +
         'Another name or port must be listed in READYROOM_ALLOWED_ORIGINS.')

@@ -15,7 +15,8 @@ const tickets: FastifyPluginAsyncTypebox = async function tickets (app) {
     return desk.list()
   })
 
-  app.get('/tickets/:id', { schema: { params: TicketParamsSchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } } },
+  // Something must stand behind the slash: without the pattern an empty id would match, and be told apart only behind the guards.
+  app.get('/tickets/:id(^.+$)', { schema: { params: TicketParamsSchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } } },
     async request => desk.get(request.params.id))
 
   app.get('/history', { schema: { querystring: HistoryQuerySchema, response: { 200: HistoryPageSchema, ...REFUSALS } } }, async request => {

@@ -235,11 +235,15 @@ t.test('while it closes, what is under way is answered first and what is new is 
   t.equal(store.closed, true)
 })
 
-t.test('a part of the address that is too long is 400', async t => {
+t.test('an id of any length is judged by its schema, whatever the method before it', async t => {
   const { origin } = await listen(t)
-  const response = await ask(origin, `/api/tickets/${'x'.repeat(1_201)}`)
-  t.equal(response.status, 400)
-  t.match(await response.json(), { error: 'BAD_REQUEST', message: 'A part of the address is too long.' })
+  for (const length of [101, 1_201, 12_000]) {
+    const path = `/api/tickets/${'x'.repeat(length)}`
+    const response = await ask(origin, path)
+    t.equal(response.status, 400)
+    t.match(await response.json(), { error: 'BAD_REQUEST', message: /^id may have at most 100 characters/ })
+    t.equal((await ask(origin, path, { method: 'DELETE' })).status, 405)
+  }
 })
 
 t.test('a request that takes too long to arrive is told so; a connection that is gone is told nothing', async t => {

@@ -9,7 +9,8 @@ export async function createPage (html: string, frameAncestors: string[]): Promi
 
   return ({ headers: asked }) => {
     // A network that compresses on the way makes the tag a weak one.
-    const known = (asked.get('if-none-match') ?? '').split(',').some(given => given.trim().replace(/^W\//, '') === headers.etag)
+    const known = (asked.get('if-none-match') ?? '').split(',').map(given => given.trim().replace(/^W\//, ''))
+      .some(given => given === headers.etag || given === '*')
     return known
       ? new Response(null, { status: 304, headers })
       : new Response(html, { headers: { ...headers, 'content-type': 'text/html; charset=utf-8' } })

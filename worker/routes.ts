@@ -35,6 +35,15 @@ export interface RoutesOptions {
 export const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(value), { status, headers: { ...headers, 'content-type': 'application/json; charset=utf-8' } })
 
+/** Letters, digits and `-._~` mean the same with a percent sign as without (RFC 3986, 6.2.2.2): `/%61pi` is `/api`. */
+function plainSpelling (request: Request): Request {
+  const url = new URL(request.url)
+  const pathname = url.pathname.replace(/%(?:2[DE]|3\d|[46][1-9A-F]|[57]\d|[57]A|5F|7E)/gi, code => decodeURIComponent(code))
+  if (pathname === url.pathname) return request
+  url.pathname = pathname
+  return new Request(url, request)
+}
+
 /** What is behind `/mcp/` is judged by its own reader; elsewhere the router would forgive a slash at the end. */
 function exactAddress ({ url }: Request): void {
   const { pathname } = new URL(url)
@@ -81,5 +90,5 @@ export function createRoutes (routes: readonly Route[], { log, first = [] }: Rou
     router.all(path, ...guards, () => { throw methodRefusal(allow) })
   }
   router.all('*', () => { throw httpRefusal('notFound') })
-  return { fetch: request => router.fetch(request as Routed) }
+  return { fetch: request => router.fetch(plainSpelling(request) as Routed) }
 }

@@ -42,6 +42,15 @@ export async function guards (t: Test, target: HttpTarget): Promise<void> {
     t.equal((await to.request('/api/answer', post({ id, answer: 'yes' }, { authorization: `bearer  ${TOKEN}` }))).status, 200)
   })
 
+  t.test('a credential that comes twice is none, though both were right', async t => {
+    const to = await target.open(t, { token: TOKEN })
+    for (const second of [TOKEN, 'another']) {
+      for (const authorization of [[`Bearer ${TOKEN}`, `Bearer ${second}`], [`Bearer ${second}`, `Bearer ${TOKEN}`]]) {
+        await refused(t, to.request('/api/tickets', { headers: { authorization } }), 401, 'UNAUTHORIZED')
+      }
+    }
+  })
+
   t.test('twenty wrong tokens are told so, the next ones have to wait, and the right one never', async t => {
     const to = await target.open(t, { token: TOKEN })
     const guess = (i: number): Promise<Response> => {

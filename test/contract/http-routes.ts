@@ -30,6 +30,23 @@ export async function routes (t: Test, target: HttpTarget): Promise<void> {
     }
   })
 
+  t.test('a slash too many leads nowhere: 404, whatever the method and the body, and whoever asks', async t => {
+    const to = await target.open(t, { token: 'a-token-of-forty-characters-0123456789ab' })
+    for (const path of ['/api/tickets/', '/api/tickets/?', '/api/tickets//', '/api/tickets/some/', '/api//tickets', '/api/history/', '/api/answer/', '/healthz/']) {
+      for (const init of [{}, { method: 'DELETE' }, { method: 'POST' }, post('{'), { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' }]) {
+        await refused(t, to.request(path, init), 404, 'NOT_FOUND')
+      }
+    }
+  })
+
+  t.test('a letter of an address is the same letter percent-encoded', async t => {
+    const to = await target.open(t)
+    const ticket = await enqueue(to)
+    const letters = [...ticket.id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('')
+    t.strictSame(await json(to.request(`/%61p%69/t%69ckets/${letters}`)), ticket)
+    t.equal((await to.request('/api%2Ftickets')).status, 404, 'a slash is not')
+  })
+
   t.test('a known address with another method is 405 and says which it answers', async t => {
     const to = await target.open(t)
     const table: Array<[string, string[]]> = [

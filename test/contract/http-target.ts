@@ -5,7 +5,7 @@ import type { OriginPolicy } from '../../lib/origin'
 
 export interface OpenOptions { token?: string, originPolicy?: OriginPolicy, allowedOrigins?: string[] }
 
-export interface Init { method?: string, headers?: Record<string, string>, body?: string | Uint8Array<ArrayBuffer> }
+export interface Init { method?: string, headers?: Record<string, string | string[]>, body?: string | Uint8Array<ArrayBuffer> }
 
 /** One running Ready Room, as a client sees it. */
 export interface OpenTarget {
