@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Form, Run } from './harness'
 
 const runs: Record<string, () => Promise<Run>> = {
+  model: async () => (await import('./model')).model
 }
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean', default: false }, seed: { type: 'string' } }, allowPositionals: true })

@@ -59,7 +59,9 @@ const suites = {
   conformance: tap('conformance', { jobs: 1, folders: ['test/conformance'] }),
   browser: tap('browser', { jobs: 1, folders: ['test/browser'] }),
   build: check('node', 'scripts/build.mjs'),
-  acceptance: tap('acceptance', { jobs: 1, folders: ['test/acceptance'] })
+  acceptance: tap('acceptance', { jobs: 1, folders: ['test/acceptance'] }),
+  // The short forms of `npm run prove`, against what was built.
+  prove: tap('prove', { jobs: 2, folders: ['test/prove'] })
 }
 
 const asked = process.argv.slice(2)

@@ -1,6 +1,7 @@
 import type { QueueStorage } from '../../worker/storage'
 import { DurableObjectTicketStore } from '../../worker/durable-store'
 import { migrate } from '../../worker/migrations'
+import { checkModel } from '../../prove/model/check'
 import { storeContract } from '../contract/store'
 import { decide, answered, START } from './decisions'
 import { Recorder } from './recorder'
@@ -61,6 +62,20 @@ const SCENES: Record<string, (storage: State['storage']) => Promise<unknown>> = 
       }
     }))
   },
+
+  /** Random commands and clocks against the model of the contract. */
+  model: storage => checkModel(async now => {
+    await storage.deleteAll()
+    const store = await open(storage, now)
+    return {
+      store,
+      async reopen () {
+        await store.close()
+        return open(storage, now)
+      },
+      drop: () => store.close()
+    }
+  }, { seed: 5, runs: 40, length: 60 }),
 
   /** A commit whose second statement fails. */
   async failing (storage) {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Checked } from '../../prove/model/check'
 import { MemoryTicketStore } from '../../lib/memory-store'
 import { storeContract } from '../contract/store'
 import { bundleForWorkerd } from '../helpers/in-workerd'
@@ -26,6 +27,13 @@ t.test('in workerd, on the SQLite of a Durable Object', async t => {
   const reference = await new Recorder().run(t => storeContract(t, async (_t, { now }) => ({ store: new MemoryTicketStore({ now }) })))
   t.strictSame(namesOf(findings), namesOf(reference))
   t.ok(findings.length > reference.length, `${findings.length} assertions, and the reopening is among them`)
+})
+
+t.test('random commands and clocks leave it as the model of the contract says', async t => {
+  const { runs, reopened, events } = await scene<Checked>('model')
+  t.equal(runs, 40)
+  t.ok(reopened > 10, `${reopened} reopened`)
+  for (const [event, count] of Object.entries(events)) t.ok(count > 10, `${count} ${event}`)
 })
 
 t.test('the recorder finds what tap would find', async t => {
