@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { aside } from './suites-aside.mjs'
 
 // Nothing here needs the network: wrangler neither reports nor looks anything up.
 process.env.WRANGLER_SEND_METRICS = 'false'
@@ -64,10 +65,20 @@ const suites = {
   prove: tap('prove', { jobs: 2, folders: ['test/prove'] })
 }
 
+/** Run when it is asked for by name, and where it can be. */
+const unless = (name, { why, folders }) => async () => {
+  const reason = await why()
+  if (reason === undefined) return tap(name, { jobs: 1, folders })()
+  process.stdout.write(`skipped: ${reason}\n`)
+  return { passed: 0, failed: 0 }
+}
+const onRequest = Object.fromEntries(Object.entries(aside).map(([name, suite]) => [name, unless(name, suite)]))
+
 const asked = process.argv.slice(2)
-const unknown = asked.filter(name => !(name in suites))
+const all = { ...suites, ...onRequest }
+const unknown = asked.filter(name => !(name in all))
 if (unknown.length > 0) {
-  process.stderr.write(`Unknown suite ${unknown.join(', ')}; there are ${Object.keys(suites).join(', ')}.\n`)
+  process.stderr.write(`Unknown suite ${unknown.join(', ')}; there are ${Object.keys(all).join(', ')}.\n`)
   process.exit(2)
 }
 
@@ -77,7 +88,7 @@ const sum = { passed: 0, failed: 0 }
 for (const name of asked.length > 0 ? asked : Object.keys(suites)) {
   const start = performance.now()
   process.stdout.write(`\n== ${name}\n`)
-  const { passed, failed } = await suites[name]()
+  const { passed, failed } = await all[name]()
   process.stdout.write(`\n${name}: ${passed} passed, ${failed} failed (${((performance.now() - start) / 1000).toFixed(1)} s)\n`)
   sum.passed += passed
   sum.failed += failed
