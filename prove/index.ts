@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Form, Run } from './harness'
 
 const runs: Record<string, () => Promise<Run>> = {
+  crash: async () => (await import('./crash')).crash,
   model: async () => (await import('./model')).model
 }
 
