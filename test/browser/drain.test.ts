@@ -288,6 +288,76 @@ t.test('a ticket that has run out of time here is asked about at once', async t 
   t.equal(await page.title(), 'heads-up')
 })
 
+t.test('it is asked about again, in case this clock was early', async t => {
+  const { page, server } = await visit(t, browser, { clock: true, before: server => server.enqueue({ id: 'p', expires_at: server.iso(60_000) }) })
+  await live(page)
+  const runMinute = async () => {
+    for (let i = 0; i < 61; i++) {
+      await page.clock.runFor(1_000)
+      if (i % 15 === 0) server.write(': still here\n\n')
+    }
+  }
+  const asked = () => server.seen.filter(({ url }) => url === '/api/tickets').length
+  const before = asked()
+  await runMinute()
+  await server.when(() => asked() > before, 'a question that comes a minute too early')
+  await page.waitForFunction('state.skew < -50000')
+  server.quietly(() => server.expire('p'))
+  await runMinute()
+  await recent(page, 'p').waitFor()
+  t.equal(await card(page, 'p').count(), 0)
+})
+
+t.test('an answer whose reply was lost is known again as one\'s own, and can be taken back', async t => {
+  const { page, server, context } = await visit(t, browser, { before: server => ['p', 'q', 'r'].forEach(id => server.enqueue({ id, options: ['Yes', 'No'] })) })
+  await live(page)
+  // The server takes the answer, and the connection breaks before it has said so.
+  const lose = async (id: string, isSaid: boolean) => {
+    await context.route('**/api/answer', async route => {
+      if (isSaid) server.answer(id, 'Yes')
+      else server.quietly(() => server.answer(id, 'Yes'))
+      await route.abort()
+    }, { times: 1 })
+  }
+  await lose('p', false)
+  await page.keyboard.press('1')
+  await page.keyboard.press('Enter')
+  await card(page, 'p').getByText('Not confirmed: the server cannot be reached.').waitFor()
+  server.write(`event: ticket\nid: 9\ndata: ${JSON.stringify(server.tickets.get('p'))}\n\n`)
+  await recent(page, 'p').getByText('You answered: Yes').waitFor()
+  await card(page, 'p').waitFor({ state: 'detached' })
+  await page.keyboard.press('u')
+  await card(page, 'p').waitFor()
+  t.equal(server.tickets.get('p')!.status, 'pending')
+  await lose('q', false)
+  await card(page, 'q').getByRole('button', { name: 'Yes' }).click()
+  await card(page, 'q').getByRole('button', { name: 'Answer' }).click()
+  await card(page, 'q').getByText('Not confirmed').waitFor()
+  await card(page, 'q').getByRole('button', { name: 'Answer' }).click()
+  await recent(page, 'q').getByText('You answered: Yes').waitFor()
+  t.equal(await card(page, 'q').count(), 0, 'asked again, it turns out to be sent')
+  await lose('r', true)
+  await card(page, 'r').getByRole('button', { name: 'Yes' }).click()
+  await card(page, 'r').getByRole('button', { name: 'Answer' }).click()
+  await recent(page, 'r').getByText('You answered: Yes').waitFor()
+  await card(page, 'r').waitFor({ state: 'detached' })
+})
+
+t.test('with Caps Lock on, and on a keyboard of another script, the keys are where they are', async t => {
+  const { page } = await visit(t, browser, { before: server => ['p', 'q', 'r'].forEach(id => server.enqueue({ id })) })
+  await live(page)
+  const press = (key: string, code: string) => page.evaluate(([key, code]) => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: key!, code: code!, bubbles: true })), [key, code])
+  const selected = () => page.locator('.card[aria-current=true]').getAttribute('data-id')
+  await press('J', 'KeyJ')
+  t.equal(await selected(), 'q')
+  await press('\u043E', 'KeyJ')
+  t.equal(await selected(), 'r')
+  await press('\u043B', 'KeyK')
+  t.equal(await selected(), 'q')
+  await press('c', 'KeyJ')
+  t.equal(await selected(), 'q', 'but a Latin letter is what it says, wherever it stands')
+})
+
 t.test('a failed answer is kept and said, and can be sent again', async t => {
   const { page, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p' }) })
   server.failNext = 503

@@ -62,12 +62,41 @@ t.test('where the stream is refused it polls every five seconds, says so, and go
     await page.clock.fastForward(5_000)
     await card(page, 'p').waitFor()
     server.events = 'live'
-    await page.clock.fastForward(61_000)
+    await page.clock.fastForward(601_000)
     await live(page)
     server.enqueue({ id: 'q' })
     await card(page, 'q').waitFor()
     t.pass(`after ${events}`)
   }
+})
+
+t.test('a server without a stream is asked for one seldom, however often the page is looked at', async t => {
+  const { page, server } = await visit(t, browser, { events: 'refused', clock: true })
+  await page.getByText('Polling every 5 s').waitFor()
+  const asked = () => server.seen.filter(({ url }) => url === '/api/events').length
+  await server.when(() => asked() === 1, 'the first question')
+  for (let minute = 0; minute < 4; minute++) {
+    await page.clock.runFor(60_000)
+    const before = server.seen.length
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await server.when(() => server.seen.length > before, 'the list, read because somebody looks')
+  }
+  t.equal(asked(), 1)
+  await page.reload()
+  await server.when(() => asked() === 2, 'a reload asks anew')
+  await page.clock.fastForward(601_000)
+  await server.when(() => asked() === 3, 'and ten minutes later')
+})
+
+t.test('a clock that is set back while the page is open leaves times as they are', async t => {
+  const { page } = await visit(t, browser, { clock: true, before: server => server.enqueue({ id: 'p' }) })
+  await live(page)
+  const left = () => card(page, 'p').locator('.left').textContent()
+  t.match(await left(), /^expires in (29|30)m /)
+  await page.clock.setSystemTime(Date.now() - 86_400_000)
+  await page.clock.runFor(2_000)
+  await eventually(async () => /^expires in (29|30)m /.test(await left() ?? '') && await page.evaluate('state.skew') as number > 80_000_000, 'the difference to the server, measured anew')
+  t.match(await left(), /^expires in (29|30)m /)
 })
 
 t.test('a stream that breaks is taken up where it was', async t => {
@@ -143,7 +172,7 @@ t.test('it says since when it is offline, and comes back', async t => {
   t.equal(await card(page, 'p').count(), 1, 'what is known stays readable')
   await card(page, 'p').getByRole('textbox').fill('mine')
   await page.keyboard.press('Enter')
-  await card(page, 'p').getByText('Not sent: the server cannot be reached.').waitFor()
+  await card(page, 'p').getByText('Not confirmed: the server cannot be reached.').waitFor()
   server.isDown = false
   await page.clock.fastForward(31_000)
   await live(page)
@@ -292,6 +321,7 @@ t.test('a token is asked for once, kept, and never in a URL', async t => {
   await field.fill(' right-token-of-some-length ')
   await page.getByRole('button', { name: 'Open' }).click()
   await card(page, 'p').waitFor()
+  await page.waitForFunction(() => document.activeElement?.matches('main'), undefined, { timeout: 5_000 })
   await live(page)
   const start = performance.now()
   server.enqueue({ id: 'q' })

@@ -223,6 +223,31 @@ t.test('a thousand tickets: thirty cards or so are built, the rest is a key or a
   t.not(await selected(page), last, 'j goes on where the cards end')
 })
 
+t.test('what is blocking never stands behind a button that does not say so, and the button leads to it', async t => {
+  const { page, server } = await visit(t, browser, {
+    before: server => { for (let i = 0; i < 8; i++) server.enqueue({ id: `t${i}`, created_at: server.iso(i * 1_000 - MINUTE) }) }
+  })
+  await live(page)
+  await page.getByRole('button', { name: 'Show more of these 8 tickets', exact: true }).waitFor()
+  server.enqueue({ id: 'b', urgency: 'blocking' })
+  await page.getByText('9 pending, 1 blocking').waitFor()
+  const more = page.getByRole('button', { name: 'Show more of these 9 tickets; 1 blocking not among them' })
+  await more.waitFor()
+  await page.getByRole('combobox', { name: 'Urgency' }).selectOption('normal')
+  await page.getByRole('button', { name: 'Show more of these 8 tickets', exact: true }).waitFor()
+  await page.getByRole('combobox', { name: 'Urgency' }).selectOption('')
+  await more.click()
+  await card(page, 'b').waitFor()
+  t.equal(await selected(page), 'b')
+  for (let i = 0; i < 70; i++) server.enqueue({ stream: `s${String(i).padStart(2, '0')}`, created_at: server.iso(i * 1_000 - 10 * MINUTE), urgency: i === 0 ? 'blocking' : 'low' })
+  await page.getByRole('button', { name: /^70 new, 1 blocking/ }).waitFor()
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur())
+  await page.mouse.move(0, 0)
+  await page.getByRole('button', { name: /^Show more: .* of 79 tickets are here; 1 blocking not among them$/ }).waitFor()
+  server.cancel('t0')
+  await page.getByRole('button', { name: /^Show more: .* of 78 tickets are here; 1 blocking not among them$/ }).waitFor()
+})
+
 t.test('what was settled before is read when it is asked for, a page at a time', async t => {
   const { page, server, context } = await visit(t, browser, {
     before: server => {
@@ -248,6 +273,33 @@ t.test('what was settled before is read when it is asked for, a page at a time',
   await page.getByRole('button', { name: 'Show more' }).click()
   await page.getByText('There is nothing older').waitFor()
   t.equal(await items.count(), 60)
+})
+
+t.test('what is recent no longer goes on top of the history that was read; after a long break that is read anew', async t => {
+  const { page, server } = await visit(t, browser, {
+    clock: true,
+    before: server => {
+      server.enqueue({ id: 'old' })
+      server.change({ ...server.answer('old', 'Long ago'), answered_at: server.iso(-60 * MINUTE) })
+      ;['p', 'q'].forEach((id, i) => { server.enqueue({ id }); server.change({ ...server.answer(id, 'Yes'), answered_at: server.iso(i * 1_000 - 2 * MINUTE) }) })
+    }
+  })
+  await live(page)
+  const before = () => page.locator('#history-list li').evaluateAll(items => items.map(item => item.getAttribute('data-id')))
+  await page.getByRole('button', { name: 'Show what was settled before' }).click()
+  await page.getByText('There is nothing older').waitFor()
+  t.strictSame(await before(), ['old'])
+  for (let minute = 0; minute < 4; minute++) {
+    await page.clock.runFor(MINUTE)
+    server.skewMs += MINUTE
+    server.write(': still here\n\n')
+  }
+  t.strictSame(await before(), ['q', 'p', 'old'])
+  t.equal(await page.locator('#recent').isVisible(), false)
+  await page.clock.fastForward(10 * MINUTE)
+  await page.clock.runFor(2_000)
+  await page.getByRole('button', { name: 'Show what was settled before' }).waitFor()
+  t.strictSame(await before(), [])
 })
 
 t.test('a long answer can be read whole', async t => {
