@@ -351,6 +351,18 @@ t.test('stop ends the daemon without a successor; a client takes over', async t 
   t.equal(await askDaemon(configOf(at)), undefined)
 })
 
+t.test('several stops at once are each told what has stopped, also by a daemon that is ending already', async t => {
+  const at = await place(t)
+  const members = Array.from({ length: 5 }, () => member(t, at))
+  for (const { membership } of members) await membership.start()
+  const leaving = members[0]!.membership.leave({ successor: false })
+  const results = await Promise.all(Array.from({ length: 3 }, () => stopDaemon(configOf(at))))
+  t.same(results.map(result => result?.pid), Array(3).fill(process.pid))
+  await leaving
+  const { instance } = (await eventually(() => askDaemon(configOf(at)), 'one of the others to take over'))
+  t.ok(members.some(({ membership }) => membership.role === 'daemon'), instance)
+})
+
 t.test('status finds the daemon of the port where the folder was not chosen', async t => {
   const port = await freePort()
   const dir = t.testdir({ own: {}, theirs: {} })

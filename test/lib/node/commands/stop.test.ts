@@ -39,7 +39,7 @@ t.test('nothing to stop is what was wanted', async t => {
 })
 
 t.test('what has stopped is told, and what became of its tickets', async t => {
-  const of = async (pending: number): Promise<string> => (await said({ stopped: daemon({ pending }), successor: undefined })).text
+  const of = async (pending: number): Promise<string> => (await said({ pid: 4711, stopped: daemon({ pending }), successor: undefined })).text
   t.equal(await of(0), 'Ready Room (pid 4711) has stopped. Nothing was pending.\n')
   t.match(await of(1), /The pending ticket is kept for the next start/)
   t.match(await of(3), /The 3 pending tickets are kept for the next start/)
@@ -48,9 +48,15 @@ t.test('what has stopped is told, and what became of its tickets', async t => {
 t.test('a client that takes over is named, at once or a little later', async t => {
   const stopped = daemon({ clients: [{ pid: 12, version: '1.2.3' }] })
   const heir = daemon({ pid: 12, instance: 'i-2' })
-  for (const result of [await said({ stopped, successor: heir }), await said({ stopped, successor: undefined }, [undefined, undefined, heir])]) {
+  for (const result of [await said({ pid: 4711, stopped, successor: heir }), await said({ pid: 4711, stopped, successor: undefined }, [undefined, undefined, heir])]) {
     t.equal(result.code, 0)
     t.match(result.text, /pid 4711\) has stopped\. A process that was attached to it \(pid 12\) has taken over/)
   }
-  t.match((await said({ stopped, successor: undefined }, [], 60)).text, /has stopped\. Nothing was pending/, 'and not waited for for ever')
+  t.match((await said({ pid: 4711, stopped, successor: undefined }, [], 60)).text, /has stopped\. Nothing was pending/, 'and not waited for for ever')
+})
+
+t.test('one that somebody else had stopped is told of as stopped, and who took over is looked for', async t => {
+  const ending = { pid: 4711, stopped: undefined, successor: undefined }
+  t.match((await said(ending, [undefined, daemon({ pid: 12 })])).text, /pid 4711\) has stopped\. A process that was attached to it \(pid 12\) has taken over/)
+  t.match((await said(ending, [], 60)).text, /pid 4711\) has stopped\. Whatever was pending is kept/)
 })
