@@ -5,7 +5,8 @@ import type { Form, Run } from './harness'
 
 const runs: Record<string, () => Promise<Run>> = {
   crash: async () => (await import('./crash')).crash,
-  model: async () => (await import('./model')).model
+  model: async () => (await import('./model')).model,
+  election: async () => (await import('./election')).election
 }
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean', default: false }, seed: { type: 'string' } }, allowPositionals: true })

@@ -69,12 +69,15 @@ export class Running {
   stdout = ''
   stderr = ''
   readonly #listeners = new Set<() => void>()
+  readonly #awaited = new Map<number, (answer: Message) => void>()
   #over = false
   #id = 0
+  /** Up to where standard output has been looked through for answers. */
+  #read = 0
 
   constructor (child: ChildProcess) {
     this.child = child
-    child.stdout?.setEncoding('utf8').on('data', text => { this.stdout += text; this.#changed() })
+    child.stdout?.setEncoding('utf8').on('data', text => { this.stdout += text; this.#deliver(); this.#changed() })
     child.stderr?.setEncoding('utf8').on('data', text => { this.stderr += text; this.#changed() })
     child.stdin?.on('error', () => {})
     this.finished = once(child, 'close').then(([code, signal]) => {
@@ -130,10 +133,10 @@ export class Running {
   /** Sends a request over standard input and resolves with the answer to it, result or error. */
   async request (method: string, params: object, ms?: number): Promise<Message> {
     const id = ++this.#id
+    let answer: Message | undefined
+    this.#awaited.set(id, message => { answer = message })
     this.say({ id, method, params })
-    const answer = ({ stdout }: { stdout: string }): Message | undefined =>
-      messages(stdout).find(message => message.id === id && (message.result ?? message.error) !== undefined)
-    return this.until(answer, `an answer to ${method}`, ms)
+    return this.until(() => answer, `an answer to ${method}`, ms).finally(() => this.#awaited.delete(id))
   }
 
   /** Opens the session, as clients up to revision 2025-11-25 do. */
@@ -148,6 +151,16 @@ export class Running {
     const content = answer.result?.structuredContent
     if (content === undefined) throw new Error(`No result: ${JSON.stringify(answer)}`)
     return content
+  }
+
+  /** Each line is read once: a process may say very many. */
+  #deliver (): void {
+    if (this.#awaited.size === 0) return
+    const end = this.stdout.lastIndexOf('\n') + 1
+    for (const message of messages(this.stdout.slice(this.#read, end))) {
+      if (message.id !== undefined && (message.result ?? message.error) !== undefined) this.#awaited.get(message.id)?.(message)
+    }
+    this.#read = end
   }
 
   #changed (): void {
@@ -189,8 +202,8 @@ export interface World {
 const everyone = new Set<Running>()
 process.once('exit', () => { for (const running of everyone) if (!running.over) running.kill('SIGKILL') })
 
-/** Makes a world. When the test ends it is an error if a process of it lives on that the test did not start itself. */
-export async function createWorld (t: Test, { port }: { port?: number } = {}): Promise<World> {
+/** Makes a world. When the test, or whatever tears down, ends it is an error if a process of it lives on that the test did not start itself. */
+export async function createWorld (t: Pick<Test, 'teardown'>, { port }: { port?: number } = {}): Promise<World> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'readyroom-test-')))
   const started: Running[] = []
   const own = port ?? await freePort()
