@@ -1,70 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
-import type { BrowserContextOptions, Page } from 'playwright-core'
 import t from 'tap'
 import { card, launchBrowser, live, recent, visit } from '../helpers/browser'
-import type { PageServer } from '../helpers/page-server'
+import { PHONE, fill, violations } from '../helpers/looks'
 
 const browser = await launchBrowser(t)
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-const PHONE: BrowserContextOptions = { viewport: { width: 375, height: 667 }, isMobile: true, hasTouch: true }
-
-function fill (server: PageServer): void {
-  const long = Array.from({ length: 40 }, (_, i) => `line ${i} of what the build said`).join('\n')
-  server.enqueue({ id: 'a', stream: 'payments', question: 'Run the migration now?', options: ['Now', 'After six', 'Never'], default_answer: 'Never', urgency: 'blocking', context: long })
-  server.enqueue({ id: 'b', stream: 'payments', question: 'Which name?', urgency: 'low' })
-  server.enqueue({ id: 'c', stream: 'docs', question: 'Raise the minimum version?', options: ['Yes', 'No'] })
-  server.enqueue({ id: 'd', stream: 'docs' })
-  server.answer('d', 'As you like')
-}
-
-async function violations (page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
-  const { violations, passes } = await page.evaluate(() => (globalThis as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run())
-  if (passes.length < 10) throw new Error('axe has looked at nothing')
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join(' | ')}`)
-}
-
-// The checker itself is a script that the policy would not let in: here alone the policy is off.
-for (const look of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedColors: 'active' }, PHONE] satisfies BrowserContextOptions[]) {
-  t.test(`axe finds nothing in any state: ${JSON.stringify(look)}`, async t => {
-    const { page, server } = await visit(t, browser, { context: { ...look, bypassCSP: true }, before: fill })
-    await live(page)
-    await recent(page, 'd').waitFor()
-    t.strictSame(await violations(page), [], 'queue and recent')
-    await card(page, 'a').getByRole('button', { name: 'Now' }).click()
-    await card(page, 'a').getByRole('button', { name: 'Show all of the context' }).click()
-    await card(page, 'b').getByRole('textbox').fill('mine')
-    server.answer('b', 'theirs')
-    await card(page, 'b').locator('.outcome').waitFor()
-    t.strictSame(await violations(page), [], 'picked, unfolded, decided elsewhere')
-    await page.getByRole('button', { name: 'Keys' }).click()
-    t.strictSame(await violations(page), [], 'dialog')
-    await page.keyboard.press('Escape')
-    for (const id of ['a', 'c']) server.cancel(id)
-    for (const id of ['a', 'b']) await card(page, id).getByRole('button', { name: 'Dismiss' }).click()
-    await page.getByText('Nothing is waiting for you.').waitFor()
-    t.strictSame(await violations(page), [], 'empty')
-    await page.getByRole('button', { name: 'Alerts' }).click()
-    t.strictSame(await violations(page), [], 'alerts')
-    await page.keyboard.press('Escape')
-    for (let i = 0; i < 40; i++) server.enqueue({ stream: `s${i}`, options: ['Yes', 'No'] })
-    await page.locator('#more').waitFor()
-    await page.locator('#filter-urgency').selectOption('normal')
-    await page.getByRole('button', { name: 'Show what was settled before' }).click()
-    await page.getByText('There is nothing older').waitFor()
-    await page.locator('.card').first().locator('.act textarea').fill('half')
-    server.enqueue({ stream: 'newcomer' })
-    await page.getByRole('button', { name: '1 new. Show' }).waitFor()
-    t.strictSame(await violations(page), [], 'filter, bar and history')
-    server.token = 'a token'
-    server.dropStreams()
-    await page.getByLabel('Token').waitFor()
-    t.strictSame(await violations(page), [], 'token')
-  })
-}
 
 t.test('on a phone every target is 44 px, text in fields is 16 px, and nothing is wider than the screen', async t => {
   for (const width of [375, 320]) {
@@ -178,6 +117,24 @@ t.test('a single letter that is wider than the screen stays in its box, wherever
     t.equal(server.answers[0]?.answer, wide)
     t.equal(await width(), 375, 'settled, and announced')
   }
+})
+
+t.test('on paper every card is whole, dark on light, without what could only be pressed', async t => {
+  const { page } = await visit(t, browser, {
+    context: { colorScheme: 'dark' }, before: server => { for (let i = 0; i < 12; i++) server.enqueue({ stream: `s${i % 3}`, options: ['Yes', 'No'], context: 'line\n'.repeat(8) }) }
+  })
+  await page.locator('.card').nth(11).waitFor()
+  await page.emulateMedia({ media: 'print' })
+  t.strictSame(await page.evaluate(() => [...new Set([...document.querySelectorAll('.card')].map(node => getComputedStyle(node).contentVisibility))]), ['visible'])
+  t.equal(await page.evaluate(() => getComputedStyle(document.documentElement).color), 'rgb(30, 35, 38)')
+  t.equal(await page.locator('.answer:visible, textarea:visible, select:visible, #say:visible').count(), 0)
+  t.equal(await page.locator('.options button:visible').count(), 24, 'what could be answered is there')
+})
+
+t.test('a context has an edge where colours are forced', async t => {
+  const { page } = await visit(t, browser, { context: { forcedColors: 'active' }, before: fill })
+  await card(page, 'a').waitFor()
+  t.equal(await card(page, 'a').locator('.context').evaluate(node => getComputedStyle(node).borderTopWidth), '1px')
 })
 
 t.test('nothing moves by itself, whoever asks', async t => {
