@@ -68,13 +68,15 @@ export class Ledger {
    */
   settle (): string[] {
     const broken: string[] = []
+    let lost = 0
     const still: Command[] = []
     for (const command of this.#open) {
       const { what, key, outcome, seq } = command
       if (outcome === undefined) {
         still.push(command)
       } else if (seq === undefined) {
-        if (outcome.kind === 'acknowledged') broken.push(`${what} "${key}" was acknowledged (${outcome.id}) and is lost`)
+        // Where one is lost, many are: some are enough to look for.
+        if (outcome.kind === 'acknowledged' && ++lost <= 5) broken.push(`${what} "${key}" was acknowledged (${outcome.id}) and is lost`)
         command.gone = true
       } else if (outcome.kind === 'refused') {
         broken.push(`${what} "${key}" was refused (${outcome.message}) and is there as entry ${seq}`)
@@ -82,10 +84,8 @@ export class Ledger {
         this.counts.unsaidButThere++
       }
     }
+    if (lost > 5) broken.push(`${lost - 5} more that were acknowledged are lost`)
     this.#open = still
     return broken
   }
-
-  /** What was acknowledged, in words. */
-  get acknowledged (): string { return this.counts.acknowledged.toLocaleString('en-US') }
 }

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { AuditHead } from '../store'
 import type { Disk, DiskFile } from './disk'
 import { errorCode } from './disk-error'
@@ -40,7 +40,13 @@ export class AuditLog {
     } catch (err) {
       if (errorCode(err) !== 'ENOENT') throw err
       file = await disk.open(path, 'create')
-      await disk.syncFolder(dir)
+    }
+    try {
+      // One that a start before has made may have been killed before its name was durable.
+      if (await file.size() === 0) await syncNames(disk, dir)
+    } catch (err) {
+      await file.close()
+      throw err
     }
     return new AuditLog(disk, path, file, start)
   }
@@ -149,6 +155,15 @@ export class AuditLog {
     this.#file = file
     this.#unsure = false
     await failed.close().catch(() => {})
+  }
+}
+
+// An entry is no more durable than the name of its file, nor that than the names of the folders above, which may be as
+// new. Those above are often another user's, or of a disk that cannot be written: what refuses there is let be.
+async function syncNames (disk: Disk, dir: string): Promise<void> {
+  await disk.syncFolder(dir)
+  for (let below = dir, above = dirname(dir); above !== below; [below, above] = [above, dirname(above)]) {
+    await disk.syncFolder(above).catch(() => {})
   }
 }
 

@@ -41,6 +41,9 @@ export async function openState (options: OpenOptions): Promise<State> {
     const [covered, indexed] = [snapshot?.mark ?? START, opened.mark]
     const live = new LiveTickets()
     for (const record of snapshot?.records ?? []) live.set(record)
+    // A process that was killed between its write and its sync has left lines that are not on the disk yet. Whoever reads
+    // them, the index first of all, takes them for durable.
+    if (size > covered.end) await auditLog.sync()
     const { mark, torn } = await replay(auditLog, indexed.end < covered.end ? indexed : covered, size, (entry, start, end) => {
       if (entry.seq > indexed.head.seq) opened.index.addFromLog(placeOf(entry, start, end))
       if (entry.seq <= covered.head.seq) return
@@ -62,9 +65,6 @@ export async function openState (options: OpenOptions): Promise<State> {
         log.warn(details, `The last write to ${LOG_FILE} was interrupted: line ${torn.line} ${torn.fault}. What it left is kept as ${basename(kept)}; ` +
           'no ticket that was acknowledged is in it.')
       }
-    } else if (mark.end > covered.end) {
-      // A process that was killed between its write and its sync has left whole lines that are not on the disk yet.
-      await auditLog.sync()
     }
     return { auditLog, index, live, replayed: { entries: mark.head.seq - covered.head.seq, bytes: mark.end - covered.end } }
   } catch (err) {

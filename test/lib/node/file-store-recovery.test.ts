@@ -41,9 +41,11 @@ t.test('a start after a clean end reads no line again', async t => {
 t.test('entries that a killed process wrote but may not have synced are synced before anybody sees them', async t => {
   const dir = await folder(t, 3)
   rmSync(join(dir, SNAPSHOT))
+  rmSync(join(dir, 'index.db'))
   const disk = faultyDisk()
   const store = await openStore(t, dir, { io: disk.io })
   t.equal(disk.count('sync', LOG), 1)
+  t.ok(disk.calls.indexOf(`sync ${LOG}`) < disk.calls.indexOf(`read ${LOG}`), 'before the index is fed, which may outlive what is read')
   t.strictSame(await idsOf(store), ['ticket 1', 'ticket 2', 'ticket 3'])
   await store.close()
   t.equal(JSON.parse(text(dir, SNAPSHOT)).seq, 3, 'and the next start need not read them again')
@@ -56,6 +58,38 @@ t.test('entries that a killed process wrote but may not have synced are synced b
   const failing = new FileTicketStore({ dir, instance: 'test', io: disk.io })
   await t.rejects(failing.load(), { name: 'FolderError' }, 'a disk that cannot be relied on refuses to start')
   await failing.close()
+})
+
+t.test('the names of a new log and of the folders above it are durable before the first entry is', async t => {
+  const dir = join(testFolder(t), 'new', 'state')
+  const disk = faultyDisk()
+  const first = await openStore(t, dir, { io: disk.io })
+  t.ok(['state', 'new'].every(name => disk.count('syncFolder', name) === 1), 'one that a start makes')
+  await first.close()
+  rmSync(join(dir, SNAPSHOT), { force: true })
+  const second = await openStore(t, dir, { io: disk.io })
+  t.ok(['state', 'new'].every(name => disk.count('syncFolder', name) >= 2), 'and one that a start before left, which may have been killed')
+  await second.commit(decide('one'))
+  await second.close()
+
+  const third = await openStore(t, dir, { io: disk.io })
+  const count = disk.count('syncFolder', 'new')
+  await third.close()
+  t.equal(count, 2, 'an entry in it says that they are')
+
+  const failing = faultyDisk(async (call, go) => {
+    if (call.op === 'syncFolder' && call.name !== 'other') throw systemError('EACCES')
+    return await go()
+  })
+  const other = await openStore(t, join(testFolder(t), 'other'), { io: failing.io })
+  t.match(await other.commit(decide('one')), { seq: 1 }, "what is above may be another user's")
+  failing.around = async (call, go) => {
+    if (call.op === 'syncFolder') throw systemError('EIO')
+    return await go()
+  }
+  const own = new FileTicketStore({ dir: join(testFolder(t), 'own'), instance: 'test', io: failing.io })
+  await t.rejects(own.load(), { name: 'FolderError', message: /EIO/ })
+  await own.close()
 })
 
 t.test('a snapshot cut anywhere is set aside, and pending tickets come back from the audit log', async t => {
