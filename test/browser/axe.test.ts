@@ -3,6 +3,7 @@ import t from 'tap'
 import { card, launchBrowser, live, recent, visit } from '../helpers/browser'
 import { PHONE, fill, violations } from '../helpers/looks'
 
+t.setTimeout(300_000) // six looks of eight states each: more than a busy machine does in the usual time
 const browser = await launchBrowser(t)
 
 const THEMES: Record<string, BrowserContextOptions> = { light: { colorScheme: 'light' }, dark: { colorScheme: 'dark' }, 'forced colours': { forcedColors: 'active' } }
