@@ -60,6 +60,9 @@ export async function buildApp ({ logger, trustProxy = false, ...options }: Buil
     clientErrorHandler: refuseUnreadable,
     frameworkErrors: (err, request, reply) => { sendError(err, request, reply.headers(HEADERS)) }
   })
+  // Whatever a client expects beside `100-continue` is passed over (RFC 9110, 10.1.1): Node would answer it by itself, in
+  // no shape of ours and before any guard.
+  app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
   // Every method that Node can read, so that one nobody uses is 405 too; CONNECT never gets as far as a route.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method)

@@ -48,6 +48,16 @@ t.test('what is no HTTP gets an answer in the same shape', async t => {
   }
 })
 
+t.test('what a client expects beside 100-continue is passed over, and every guard is asked as ever', async t => {
+  const { port, origin } = await listen(t)
+  for (const expect of ['', 'x', '200-ok']) {
+    t.equal((await ask(origin, '/healthz', { headers: { expect } })).status, 200, expect)
+    const answer = await raw(port, `GET /api/tickets HTTP/1.1\r\nhost: evil.example\r\nexpect: ${expect}\r\nconnection: close\r\n\r\n`)
+    t.match(answer, /^HTTP\/1\.1 421 /)
+    t.equal(bodyOf(answer).error, 'FORBIDDEN_HOST')
+  }
+})
+
 t.test('a doubled header is refused: Node would show the first, or both as one', async t => {
   const { port } = await listen(t)
   const host = `127.0.0.1:${port}`
