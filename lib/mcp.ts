@@ -1,4 +1,4 @@
-import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server'
+import { ProtocolError, ProtocolErrorCode, Server, type JSONRPCRequest, type Result, type ServerContext } from '@modelcontextprotocol/server'
 import type { AgentDesk } from './desk'
 import { toReadyroomError } from './errors'
 import { callTool, INSTRUCTIONS, TOOLS, type ToolContext } from './tools'
@@ -51,6 +51,30 @@ export function mendArguments (message: object): void {
   if (params?.arguments === null) delete params.arguments
 }
 
+/** What the SDK's schemas found wrong, as it throws it: a JSON text of issues. Undefined where an error is another one. */
+function issuesOf (err: unknown): string | undefined {
+  if (!(err instanceof Error) || err instanceof ProtocolError || !err.message.startsWith('[')) return undefined
+  try {
+    const issues = JSON.parse(err.message) as Array<{ path: unknown[], message: string }>
+    return issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
+  } catch { return undefined }
+}
+
+/** The SDK takes parameters that its schemas refuse for an error of ours (-32603). They are the caller's: -32602. */
+class ToolServer extends Server {
+  protected override _wrapHandler (method: string, handler: (request: JSONRPCRequest, ctx: ServerContext) => Promise<Result>) {
+    return super._wrapHandler(method, async (request, ctx) => {
+      try {
+        return await handler(request, ctx)
+      } catch (err) {
+        const issues = issuesOf(err)
+        if (issues === undefined) throw err
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The parameters of ${method} are not valid: ${issues}`)
+      }
+    })
+  }
+}
+
 /**
  * The four tools as an MCP server, for one connection or one HTTP exchange, in whichever era its transport speaks.
  *
@@ -58,7 +82,7 @@ export function mendArguments (message: object): void {
  * registry would put its own words before it. An unknown tool is the protocol's error (-32602, "Unknown tool").
  */
 export function createMcpServer ({ log, stream, version, desk, maxWaitMs, progressMs, quiet = false, closing }: McpServerOptions): Server {
-  const server = new Server({ name: 'readyroom', title: 'Ready Room', version }, {
+  const server = new ToolServer({ name: 'readyroom', title: 'Ready Room', version }, {
     capabilities: { tools: {} },
     instructions: INSTRUCTIONS,
     cacheHints: { 'tools/list': CACHE_HINT, 'server/discover': CACHE_HINT }

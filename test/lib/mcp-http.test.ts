@@ -90,3 +90,14 @@ t.test('initialize settles on the version that was asked for, or on the newest o
     t.match(JSON.parse(body as string), { result: { protocolVersion: given } })
   }
 })
+
+t.test('parameters that the protocol does not know are the caller\'s error, said in a sentence', async t => {
+  const { post } = await open()
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: false }
+  for (const accept of [BOTH, 'application/json']) {
+    const reply = await post({ jsonrpc: '2.0', id: 1, method: 'initialize', params }, { accept })
+    t.match(JSON.parse(reply.body as string), {
+      id: 1, error: { code: -32602, message: /^The parameters of initialize are not valid: params\.clientInfo: .*expected object/ }
+    })
+  }
+})
