@@ -18,7 +18,12 @@ export default fp(async function throttle (app) {
   await app.register(rateLimit, { global: false, cache: WRONG_ADDRESSES })
   // Every setting is given: what is left out would be the host application's.
   const count = app.createRateLimit({
-    max: WRONG_LIMIT, timeWindow: WRONG_WINDOW_MS, keyGenerator: request => normalizeIP(request.ip), allowList: [], skipOnError: false
+    max: WRONG_LIMIT,
+    timeWindow: WRONG_WINDOW_MS,
+    // A caller that has gone meanwhile has no address any more, and hears of nothing.
+    keyGenerator: ({ ip = '' }: { ip?: string }) => ip === '' ? ip : normalizeIP(ip),
+    allowList: [],
+    skipOnError: false
   })
 
   app.decorate('noteWrongCredential', async function noteWrongCredential (request: FastifyRequest) {

@@ -1,7 +1,8 @@
 import { mock } from 'node:test'
 import t from 'tap'
 import { build, PORT, type TestOptions } from '../helpers/build'
-import type { FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import throttle from '../../plugins/throttle'
 
 const TOKEN = 'a-token-of-some-length-here'
 
@@ -70,4 +71,14 @@ t.test('the right token is admitted in the middle of it, and does not begin the 
   await guesses(app, 25)
   t.equal((await app.inject({ url: '/api/tickets', headers: { authorization: `Bearer ${TOKEN}` } })).statusCode, 200)
   t.strictSame(await guesses(app, 1), [429])
+})
+
+t.test('a guesser who is gone before the count is a wrong credential, and no failure of ours', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(throttle)
+  await app.ready()
+  // A connection that has ended has no address any more.
+  const gone = { ip: undefined, routeOptions: { config: {} } } as unknown as FastifyRequest
+  for (let i = 0; i < 20; i++) t.equal(await app.noteWrongCredential(gone), undefined)
 })
