@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import type { HistoryPage, TicketList } from '../../schemas/api'
 import type { ErrorBody } from '../../schemas/error'
 import type { AuditEntry } from '../../schemas/event'
+import { checkNext, EMPTY_HEAD, headAt } from '../../lib/audit'
 import { enqueue, json, post, refused, type HttpTarget } from './http-target'
 
 export async function routes (t: Test, target: HttpTarget): Promise<void> {
@@ -143,5 +144,18 @@ export async function routes (t: Test, target: HttpTarget): Promise<void> {
     t.equal(entries[1]!.prev, entries[0]!.hash)
     t.strictSame((await json<{ entries: AuditEntry[] }>(to.request('/api/audit?after=1&limit=1'))).entries, [entries[1]])
     t.strictSame((await json<{ entries: AuditEntry[] }>(to.request('/api/audit?after=3'))).entries, [])
+  })
+
+  t.test('an entry of the audit log can be checked by its hash as it came, whatever fields its ticket has', async t => {
+    const to = await target.open(t)
+    const { id } = await enqueue(to, { options: ['yes', 'no'], context: 'one\ntwo \ud800', default_answer: 'no' })
+    await to.request('/api/answer', post({ id, answer: 'yes' }))
+    await to.request('/api/undo', post({ id }))
+    let head = EMPTY_HEAD
+    for (const entry of (await json<{ entries: AuditEntry[] }>(to.request('/api/audit'))).entries) {
+      t.strictSame(checkNext(JSON.stringify(entry), head), { entry })
+      head = headAt(entry)
+    }
+    t.equal(head.seq, 3)
   })
 }
