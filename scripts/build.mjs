@@ -1,10 +1,11 @@
-// Bundles the command line into one file and puts the page beside it, so that
-// `npx readyroom` installs one package and resolves nothing at run time.
+// Bundles the command line and the plugin into one file and puts the page beside it, so that `npx readyroom` installs one
+// package and resolves nothing at run time.
 //   node scripts/build.mjs [--meta]   --meta also writes dist/meta.json for bundle analysis
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
+import { noticesOf } from './notices.mjs'
 
 const root = new URL('../', import.meta.url)
 const path = name => new URL(name, root).pathname
@@ -12,7 +13,6 @@ const { version } = JSON.parse(await readFile(path('package.json'), 'utf8'))
 
 // Dependencies that are CommonJS inside need what an ES module does not have.
 const banner = [
-  '#!/usr/bin/env node',
   "import { createRequire as __createRequire } from 'node:module'",
   "import { dirname as __pathDirname } from 'node:path'",
   "import { fileURLToPath as __toPath } from 'node:url'",
@@ -24,10 +24,16 @@ const banner = [
 await rm(path('dist'), { recursive: true, force: true })
 await mkdir(path('dist/public'), { recursive: true })
 
+// Both doors open into the one file: what they share is there once, and a process that has started never reads a further
+// file, which an upgrade under its feet could have taken away. Each part runs only when it is asked for.
 const { metafile } = await build({
-  entryPoints: { readyroom: path('cli.ts') },
-  outdir: path('dist'),
-  outExtension: { '.js': '.mjs' },
+  stdin: {
+    contents: "export const cli = () => import('./cli'); export const plugin = () => require('./index')",
+    resolveDir: path('.'),
+    sourcefile: 'core.ts',
+    loader: 'ts'
+  },
+  outfile: path('dist/core.mjs'),
   bundle: true,
   platform: 'node',
   target: 'node22',
@@ -41,8 +47,20 @@ const { metafile } = await build({
   logLevel: 'warning',
   metafile: true
 })
-await chmod(path('dist/readyroom.mjs'), 0o755)
 if (process.argv.includes('--meta')) await writeFile(path('dist/meta.json'), JSON.stringify(metafile))
+await writeFile(path('dist/THIRD-PARTY-NOTICES.txt'), await noticesOf(metafile, path('.')))
+
+await writeFile(path('dist/readyroom.mjs'), "#!/usr/bin/env node\nimport { cli } from './core.mjs'\nawait cli()\n")
+await chmod(path('dist/readyroom.mjs'), 0o755)
+
+// No `await` at its top, so that `require('readyroom')` works where Node can require an ES module.
+const names = await exportsOf(path('index.ts'))
+const values = names.filter(name => name !== 'default')
+await writeFile(path('dist/index.mjs'), [
+  "import { plugin } from './core.mjs'",
+  `const { default: readyroom, ${values.join(', ')} } = plugin()`,
+  `export { readyroom as default, ${values.join(', ')} }`, ''
+].join('\n'))
 
 const page = await readFile(path('public/index.html'))
 await writeFile(path('dist/public/index.html'), page)
@@ -50,3 +68,9 @@ await writeFile(path('dist/public/index.html.gz'), await promisify(gzip)(page, {
 await writeFile(path('dist/public/index.html.br'), await promisify(brotliCompress)(page, {
   params: { [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT, [constants.BROTLI_PARAM_SIZE_HINT]: page.length }
 }))
+
+/** The names that a module exports, types left out. */
+async function exportsOf (entry) {
+  const { metafile } = await build({ entryPoints: [entry], outdir: path('dist'), write: false, format: 'esm', metafile: true })
+  return Object.values(metafile.outputs)[0].exports
+}

@@ -26,7 +26,7 @@ const check = (command, ...args) => async () => {
 }
 
 /** Test files, by what stands under `test/`. Counts assertions, from the raw protocol that tap leaves in a file. */
-const tap = (name, { folders, jobs }) => async () => {
+const tap = (name, { folders, jobs, timeout = 120 }) => async () => {
   // The list of plugins in .taprc differs from tap's own: its test class is put together once for each installation.
   if (!existsSync(`${root}node_modules/.tap-built`)) {
     if (await run('tap', ['build']) !== 0) return { passed: 0, failed: 1 }
@@ -37,7 +37,7 @@ const tap = (name, { folders, jobs }) => async () => {
   const patterns = folders.map(folder => folder.endsWith('.ts') ? folder : `${folder}/**/*.test.ts`)
   // Where nobody watches, the reporter prints its last picture only, as it does under continuous integration.
   const quiet = process.stdout.isTTY ? {} : { CI: 'true' }
-  const code = await run('tap', ['run', '--reporter=terse', `--jobs=${jobs}`, `--output-file=${report}`, ...patterns], quiet)
+  const code = await run('tap', ['run', '--reporter=terse', `--jobs=${jobs}`, `--timeout=${timeout}`, `--output-file=${report}`, ...patterns], quiet)
   const totals = existsSync(report) ? [...readFileSync(report, 'utf8').matchAll(/^# \{ (total: .*) \}$/gm)].at(-1)?.[1] ?? '' : ''
   const count = key => Number(new RegExp(`\\b${key}: (\\d+)`).exec(totals)?.[1] ?? 0)
   const passed = count('pass')
@@ -61,6 +61,9 @@ const suites = {
   browser: tap('browser', { jobs: 1, folders: ['test/browser'] }),
   build: check('node', 'scripts/build.mjs'),
   acceptance: tap('acceptance', { jobs: 1, folders: ['test/acceptance'] }),
+  // What would be published, installed where there is nothing else.
+  pack: check('npm', 'pack', '--silent', '--pack-destination', 'reports'),
+  package: tap('package', { jobs: 1, timeout: 300, folders: ['test/package'] }),
   // The short forms of `npm run prove`, against what was built.
   prove: tap('prove', { jobs: 2, folders: ['test/prove'] })
 }

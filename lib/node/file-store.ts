@@ -56,7 +56,8 @@ export class FileTicketStore implements TicketStore {
   #loading: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor ({ dir, instance = randomUUID(), lock, log = silentLog, now = Date.now, io = realDisk, snapshotMs }: FileStoreOptions) {
+  constructor (options: FileStoreOptions) {
+    const { dir, instance = randomUUID(), lock, log = silentLog, now = Date.now, io = realDisk, snapshotMs } = options
     this.#dir = resolve(dir)
     this.#instance = instance
     this.#lock = lock

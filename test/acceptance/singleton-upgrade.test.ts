@@ -10,9 +10,9 @@ import { startAgent, statusOf, untilStatus } from '../helpers/singleton'
 function release (world: World, version: string): string {
   const folder = join(world.home, `release ${version}`)
   cpSync(dirname(SCRIPT[0]!), folder, { recursive: true })
-  const bundle = join(folder, 'readyroom.mjs')
+  const bundle = join(folder, 'core.mjs')
   writeFileSync(bundle, readFileSync(bundle, 'utf8').replaceAll(JSON.stringify(VERSION), JSON.stringify(version)))
-  return bundle
+  return join(folder, 'readyroom.mjs')
 }
 
 /** Starts that release. The test ends it, since the world knows only its own. */
