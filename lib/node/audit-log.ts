@@ -12,6 +12,21 @@ export interface LogMark { head: AuditHead, end: number }
 /** How many bytes a hash and what closes its line take, the line break included. */
 const SEAL_BYTES = 76
 
+/** How long after a failed cut another is tried, in milliseconds. */
+const RETRY_MS = 1_000
+
+/**
+ * A write failed, and so did taking it back: what it left is in the file, and will be found there if the process ends
+ * before a cut succeeds.
+ */
+export class UnsureWriteError extends Error {
+  override readonly name = 'UnsureWriteError'
+
+  constructor (path: string, cause: unknown) {
+    super(`What was written to ${path} could not be taken back`, { cause })
+  }
+}
+
 /**
  * The bytes of `audit.jsonl`. `append` is the commit point of the store: what it has resolved for is on the disk; what
  * it has thrown for is not in the file, or will not be before anything else is written. Nothing behind `mark` is read.
@@ -23,6 +38,9 @@ export class AuditLog {
   #mark: LogMark
   // Set while the file may hold bytes that nobody was promised.
   #unsure = false
+  #retry: NodeJS.Timeout | undefined
+  #recovering: Promise<void> | undefined
+  #closed = false
 
   private constructor (disk: Disk, path: string, file: DiskFile, mark: LogMark) {
     this.#disk = disk
@@ -98,9 +116,21 @@ export class AuditLog {
     await this.#file.sync()
   }
 
-  /** Writes whole lines behind the mark and makes them durable; the caller then moves the mark. One call at a time. */
+  /**
+   * Writes whole lines behind the mark and makes them durable; the caller then moves the mark. One call at a time.
+   * @throws UnsureWriteError when it failed and could not be taken back; any other error means that it never happened
+   */
   async append (data: Buffer): Promise<void> {
-    if (this.#unsure) await this.#recover()
+    this.#stopRetrying()
+    try {
+      if (this.#unsure) await this.#recover()
+      await this.#write(data)
+    } finally {
+      if (this.#unsure) this.#retryLater()
+    }
+  }
+
+  async #write (data: Buffer): Promise<void> {
     try {
       await this.#file.write(data, this.#mark.end)
       // Looked at while the disk is busy anyway.
@@ -108,8 +138,11 @@ export class AuditLog {
       if (!isNamed) throw Object.assign(new Error(`${this.path} was deleted`), { code: 'ENOENT' })
     } catch (err) {
       this.#unsure = true
-      // If the disk is not ready for it yet, the next append tries again before it writes.
-      await this.#recover().catch(() => {})
+      try {
+        await this.#recover()
+      } catch {
+        throw new UnsureWriteError(this.path, err)
+      }
       throw err
     }
   }
@@ -134,13 +167,37 @@ export class AuditLog {
     return false
   }
 
-  close (): Promise<void> {
-    return this.#file.close()
+  /** Tries once more to take back what is not to be there. */
+  async close (): Promise<void> {
+    this.#closed = true
+    this.#stopRetrying()
+    if (this.#unsure) await this.#recover().catch(() => {})
+    await this.#file.close()
+  }
+
+  // Nobody may ask for long, and until the cut has succeeded a kill would bring back what callers were told is not saved.
+  // Never during an append, under which it would cut away what is being written.
+  #retryLater (): void {
+    if (this.#closed) return
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined
+      this.#recover().catch(() => this.#retryLater())
+    }, RETRY_MS).unref()
+  }
+
+  #stopRetrying (): void {
+    clearTimeout(this.#retry)
+    this.#retry = undefined
+  }
+
+  #recover (): Promise<void> {
+    this.#recovering ??= this.#cutBack().finally(() => { this.#recovering = undefined })
+    return this.#recovering
   }
 
   // After a failed sync the kernel may have dropped the pages and forgotten the error: only a cut to what was synced
   // before, through a descriptor that has not failed, makes the file known again.
-  async #recover (): Promise<void> {
+  async #cutBack (): Promise<void> {
     const { head, end } = this.#mark
     const file = await this.#disk.open(this.path, 'update')
     try {

@@ -7,6 +7,7 @@ import { ReadyroomError } from '../errors'
 import { copyEntry, copyTicket, type ListFilter } from '../live-tickets'
 import type { AuditHead, Decision, TicketStore } from '../store'
 import { staleWrite, storeClosed } from '../store-errors'
+import { UnsureWriteError } from './audit-log'
 import { CommitQueue } from './commit-queue'
 import { type Disk, realDisk } from './disk'
 import { explainDiskError } from './disk-error'
@@ -188,11 +189,15 @@ export class FileTicketStore implements TicketStore {
   }
 
   #unavailable (err: unknown): ReadyroomError {
-    const { what, remedy } = explainDiskError(err)
-    this.#log.error({ err, dir: this.#dir }, `A write to the audit log failed: ${what}.`)
-    return new ReadyroomError('STORE_UNAVAILABLE',
-      `This could not be saved in ${this.#dir}: ${what}. Nothing was saved, and every ticket is as it was. ${remedy}, then try again; Ready Room needs no restart.`,
-      { cause: err })
+    const isUnsure = err instanceof UnsureWriteError
+    const cause = isUnsure ? err.cause : err
+    const { what, remedy } = explainDiskError(cause)
+    this.#log.error({ err, dir: this.#dir }, `A write to the audit log failed: ${what}.${isUnsure ? ' What it left could not be taken back yet.' : ''}`)
+    const outcome = isUnsure
+      ? 'Every ticket is as it was, but what was written could not be taken back: should Ready Room end before the disk is well, it may be there at the next start. ' +
+        `${remedy}, and look whether it is there before you try again`
+      : `Nothing was saved, and every ticket is as it was. ${remedy}, then try again`
+    return new ReadyroomError('STORE_UNAVAILABLE', `This could not be saved in ${this.#dir}: ${what}. ${outcome}; Ready Room needs no restart.`, { cause })
   }
 
   async #snapshot (): Promise<number> {

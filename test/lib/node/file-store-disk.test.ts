@@ -4,7 +4,7 @@ import t from 'tap'
 import { verifyAudit } from '../../../lib/node/audit-verify'
 import { acquireFolder, FolderHeldError } from '../../../lib/node/folder-lock'
 import { answered, at, cancelled, decide } from '../../helpers/decisions'
-import { faultyDisk, fullInTheMiddle, systemError } from '../../helpers/disk'
+import { type Around, faultyDisk, fullInTheMiddle, systemError } from '../../helpers/disk'
 import { filesLike, logLines, memoryLog, openStore } from '../../helpers/file-store'
 import { testFolder } from '../../helpers/folder'
 
@@ -118,13 +118,47 @@ t.test('while the file cannot be cut back every commit fails, and the first afte
     if (call.op === 'truncate' || call.op === 'sync') throw systemError('EIO')
     return await go()
   }
-  await t.rejects(store.commit(decide('two')), unavailable)
+  await t.rejects(store.commit(decide('two')), { ...unavailable, message: /ENOSPC.*could not be taken back.*may be there at the next start.*look whether/ })
   const writes = disk.count('write', LOG)
-  await t.rejects(store.commit(decide('two')), { ...unavailable, message: /EIO/ })
+  await t.rejects(store.commit(decide('two')), { ...unavailable, message: /EIO.*Nothing was saved/ }, 'this one was never written')
   t.equal(disk.count('write', LOG), writes, 'nothing is written behind what is not known to be whole')
   broken = false
   t.match(await store.commit(decide('two')), { seq: 2 })
   t.match(await verifyAudit(dir), { ok: true, entries: 2 })
+})
+
+t.test('what callers were told is not saved is taken back as soon as the disk lets it, though nobody asks, and at the end', async t => {
+  const broken: Around = async (call, go) => {
+    if (call.name === LOG && (call.op === 'sync' || call.op === 'truncate')) throw systemError('EIO')
+    return await go()
+  }
+  for (const how of ['by itself', 'at the end']) {
+    const disk = faultyDisk()
+    const dir = testFolder(t)
+    const store = await openStore(t, dir, { io: disk.io })
+    await store.commit(decide('one'))
+    disk.around = broken
+    await t.rejects(store.commit(decide('two')), { ...unavailable, message: /may be there/ })
+    t.equal(logLines(dir).length, 2, 'it is in the file')
+    const cut = Promise.withResolvers<void>()
+    disk.around = async (call, go) => {
+      const result = await go()
+      if (call.op === 'sync' && call.name === LOG) cut.resolve()
+      return result
+    }
+    if (how === 'at the end') await store.close()
+    await cut.promise
+    t.equal(logLines(dir).length, 1, how)
+    await store.close()
+    t.strictSame((await (await openStore(t, dir)).list({})).map(({ id }) => id), ['one'])
+  }
+
+  const disk = faultyDisk()
+  const store = await openStore(t, testFolder(t), { io: disk.io })
+  disk.around = broken
+  await t.rejects(store.commit(decide('one')), unavailable)
+  await store.close()
+  t.pass('a disk that stays broken holds nobody up at the end')
 })
 
 t.test('a kill before the cut leaves a torn tail that the next start sets aside', async t => {
