@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Ticket } from '../../schemas/ticket'
 import { buildImage, containerAt, docker, hostFolder, must, runContainer, runShell, runWithAgent, TOKEN, type Container } from '../helpers/container'
+import { boxesIn } from '../helpers/docs'
 import { eventually, freePort } from '../helpers/process'
 
 t.setTimeout(600_000)
@@ -150,6 +151,25 @@ t.test('a folder that cannot be handed over is named, with what to do', async t 
   t.equal(code, 1)
   t.match(stderr, /\/app\/\.state.*chown it outside/)
   t.match(stderr, /READYROOM_STATE_DIR/)
+})
+
+t.test("the README's commands, in an empty folder, give a Ready Room that asks for the token they made", async t => {
+  const folder = hostFolder(t)
+  const port = await freePort()
+  const name = `readyroom-readme-${process.pid}`
+  const box = boxesIn('README.md', 'sh').find(text => text.includes('docker run'))!
+  t.teardown(() => docker('rm', '-f', '-v', name))
+  const script = box
+    .replace('ghcr.io/therebelrobot/readyroom:latest', image)
+    .replace('--name readyroom', `--name ${name}`)
+    .replace('127.0.0.1:8971:', `127.0.0.1:${port}:`)
+  t.match(await runShell(t, `cd ${folder} && set -e\n${script}`, {}).finished, { code: 0 })
+  const url = `http://127.0.0.1:${port}`
+  await containerAt(name, url).answers()
+  const token = readFileSync(join(folder, '.env'), 'utf8').trim().replace('READYROOM_TOKEN=', '')
+  t.equal((await fetch(`${url}/api/tickets`)).status, 401)
+  t.equal((await fetch(`${url}/api/tickets`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+  t.match(statSync(join(folder, '.state/audit.jsonl')), { uid: 1000 })
 })
 
 t.test('what is in the image is the product and nothing else', async t => {

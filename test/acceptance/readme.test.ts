@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process'
+import { cpSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { boxesIn, commandsOf } from '../helpers/docs'
+import { createWorld, eventually, type Finished, type Running, type World } from '../helpers/process'
+
+t.setTimeout(240_000)
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const FRESH = 'fresh'
+
+/** How a command is run here; or, where it cannot be, who runs it instead. */
+type Way = { run: (t: Test, command: string) => Promise<void> } | { elsewhere: string }
+
+/** The first row that matches says how. A command without a row fails, and so does a row without a command. */
+const TABLE: Array<[RegExp, Way]> = [
+  [/^npm ci$/, { elsewhere: 'it fetches every package: .ci/run begins with it' }],
+  [/^npm test$/, { elsewhere: 'this test is part of it' }],
+  [/^npm start$/, { run: fromClone }],
+  [/^npx readyroom( serve)?$/, { run: servesUntilStopped }],
+  [/^npx (-y )?readyroom [a-z]/, { run: runsToItsEnd }],
+  [/ -- npx -y readyroom$| npx -y readyroom$/, { run: startedByClient }],
+  [/^claude mcp add --transport http /, { run: reachedOverHttp }],
+  [/^echo "READYROOM_TOKEN=/, { run: makesToken }],
+  [/^docker run /, { elsewhere: 'it needs an engine: test/container/container.test.ts runs it as it stands' }],
+  [/^npx wrangler secret put READYROOM_TOKEN$/, { elsewhere: 'it needs an account: test/worker tests what holds without and with the secret' }],
+  [/^npm run deploy:worker$/, { elsewhere: 'it needs an account: the suite worker-build makes the same upload and stops before it' }]
+]
+
+const commands = boxesIn('README.md', 'sh').flatMap(commandsOf).flatMap(line => line.split(/\s+&&\s+/))
+
+for (const command of new Set(commands)) {
+  const way = TABLE.find(([pattern]) => pattern.test(command))?.[1]
+  t.test(`README: ${command}`, async t => {
+    if (way === undefined) throw new Error('No row of the table says how this is run: give it one')
+    if ('run' in way) await way.run(t, command)
+    else t.pass(way.elsewhere)
+  })
+}
+
+t.test('every row of the table is about a command that the README has', async t => {
+  // Commands that another page may well move in and out; the general rows stand for them.
+  const general = [/^npm test$/, /^npx (-y )?readyroom [a-z]/].map(String)
+  for (const [pattern] of TABLE) {
+    if (!general.includes(String(pattern))) t.ok(commands.some(command => pattern.test(command)), String(pattern))
+  }
+  t.equal(readFileSync(join(root, '.ci/run'), 'utf8').trimEnd().split('\n').at(-1), 'npm ci && npm test')
+})
+
+t.test('everything that the README leads to is there', async t => {
+  const text = readFileSync(join(root, 'README.md'), 'utf8')
+  const targets = [...text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(([, target]) => target!)
+  t.ok(targets.length > 5)
+  for (const target of targets) t.doesNotThrow(() => statSync(join(root, target)), target)
+})
+
+let installed: Promise<string> | undefined
+
+/** A folder in which only the package is installed, from what would be published, and nothing is fetched. */
+async function freshFolder (t: Test): Promise<World> {
+  const world = await createWorld(t)
+  installed ??= install()
+  cpSync(await installed, join(world.home, FRESH), { recursive: true, verbatimSymlinks: true })
+  return world
+}
+
+async function install (): Promise<string> {
+  const folder = t.testdir({ empty: {}, pack: {} })
+  const npm = (...args: string[]): Promise<{ stdout: string }> => run('npm', args, { cwd: root, maxBuffer: 64 << 20 })
+  const { stdout } = await npm('pack', '--ignore-scripts', '--json', '--pack-destination', join(folder, 'pack'))
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
+  await npm('install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', join(folder, 'empty'), join(folder, 'pack', basename(filename)))
+  return join(folder, 'empty')
+}
+
+/** The command as it stands, but for the port, in the fresh folder of a machine without a network. */
+function start (world: World, command: string, stdin: 'ignore' | 'pipe', cwd = FRESH): Running {
+  return world.startShell(command.replaceAll('8971', String(world.port)), [], { cwd, stdio: [stdin, 'pipe', 'pipe'], env: { npm_config_offline: 'true' } })
+}
+
+async function serves (world: World): Promise<void> {
+  const page = await eventually(() => fetch(`${world.url}/`).then(response => response.text(), () => undefined), 'the page', 60_000)
+  if (!page.includes('<title>')) throw new Error('That is no page')
+}
+
+async function stopped (t: Test, world: World, running: Running): Promise<void> {
+  t.match(await world.run(['stop']), { code: 0 })
+  t.match(await running.finished, { code: 0, stdout: '' })
+}
+
+async function servesUntilStopped (t: Test, command: string): Promise<void> {
+  const world = await freshFolder(t)
+  const running = start(world, command, 'ignore')
+  await serves(world)
+  await stopped(t, world, running)
+}
+
+async function fromClone (t: Test, command: string): Promise<void> {
+  const world = await createWorld(t)
+  const left = new Set(['node_modules', '.git', 'dist', '.tap', 'reports', '.wrangler', 'coverage'])
+  cpSync(root, join(world.home, 'clone'), { recursive: true, filter: source => !left.has(source.slice(root.length + 1)) })
+  symlinkSync(join(root, 'node_modules'), join(world.home, 'clone/node_modules'))
+  const running = start(world, command, 'ignore', 'clone')
+  await serves(world)
+  t.match(await world.run(['stop']), { code: 0 })
+  t.match(await running.finished, { code: 0 })
+}
+
+/** Whatever is said of the queue or of the clients, a queue is there to say it of. */
+async function runsToItsEnd (t: Test, command: string): Promise<void> {
+  const world = await freshFolder(t)
+  const daemon = world.start(['serve'])
+  await daemon.opened()
+  const { code, stderr }: Finished = await start(world, command, 'ignore').finished
+  t.equal(code, 0, stderr)
+}
+
+const wired = new Set<string>()
+
+/** What a client would start when it is wired by this command: it speaks MCP, and ends with its agent. */
+async function startedByClient (t: Test, command: string): Promise<void> {
+  const started = command.slice(command.indexOf('npx -y readyroom'))
+  if (wired.has(started)) {
+    t.pass('the same command has been started for another client')
+    return
+  }
+  wired.add(started)
+  const world = await freshFolder(t)
+  const agent = start(world, started, 'pipe')
+  await agent.initialize()
+  const { id, status } = await agent.call('ask_human', { question: 'Wired?' })
+  t.equal(status, 'pending')
+  t.match((await world.api<{ tickets: unknown[] }>('/api/tickets')).body.tickets, [{ id, stream: FRESH }])
+  await agent.call('cancel_ticket', { id })
+  agent.child.stdin!.end()
+  t.match(await agent.finished, { code: 0 })
+  await eventually(() => world.alive().length === 0 || undefined, 'nothing to be left of it')
+}
+
+/** The address and the header that a client is given by this command. */
+async function reachedOverHttp (t: Test, command: string): Promise<void> {
+  const world = await createWorld(t)
+  await world.start(['serve']).opened()
+  const [, url = '', name = '', value = ''] = /(http:\S+) --header "([^:]+): ([^"]+)"$/.exec(command.replaceAll('8971', String(world.port))) ?? []
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', [name]: value },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask_human', arguments: { question: 'Over HTTP?' } } })
+  })
+  t.equal(response.status, 200)
+  t.match((await world.api<{ tickets: unknown[] }>('/api/tickets')).body.tickets, [{ stream: 'my-project', question: 'Over HTTP?' }])
+}
+
+/** The file that this writes holds a token that a start takes without a warning. */
+async function makesToken (t: Test, command: string): Promise<void> {
+  const world = await createWorld(t)
+  t.match(await start(world, command, 'ignore').finished, { code: 0 })
+  const [, token = ''] = /^READYROOM_TOKEN=(\S{24,})\n$/.exec(readFileSync(join(world.home, FRESH, '.env'), 'utf8')) ?? []
+  const daemon = world.start(['serve'], { env: { READYROOM_TOKEN: token } })
+  await daemon.opened()
+  t.equal((await fetch(`${world.url}/api/tickets`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+  t.notMatch(daemon.stderr, /guessed/)
+}
