@@ -5,17 +5,6 @@ import { eventually } from '../helpers/process'
 const browser = await launchBrowser(t)
 const status = '#feed'
 
-t.test('a ticket shows up by itself while the stream is open', async t => {
-  const { page, server } = await visit(t, browser)
-  await live(page)
-  t.equal(await page.locator(status).textContent(), 'Live')
-  server.enqueue({ id: 'p' })
-  await card(page, 'p').waitFor()
-  server.cancel('p')
-  await recent(page, 'p').waitFor()
-  t.equal(await card(page, 'p').count(), 0)
-})
-
 t.test('first paint waits for nothing, the page is there before any answer', async t => {
   const { page, context, server } = await visit(t, browser)
   await context.route('**/api/**', () => { /* never answered */ })
@@ -28,15 +17,6 @@ t.test('the list does not wait for a stream that says nothing', async t => {
   const { page } = await visit(t, browser, { events: 'held', before: server => server.enqueue({ id: 'p' }) })
   await card(page, 'p').waitFor()
   t.equal(await page.locator(status).textContent(), 'Polling every 5 s')
-})
-
-t.test('it is painted in a frame of no size, and again on load', async t => {
-  const { page, context, server } = await visit(t, browser, { before: server => server.enqueue({ id: 'p' }) })
-  // A host of the same origin, as a reverse proxy might show it; it has no policy of its own.
-  await context.route('**/host', route => route.fulfill({ contentType: 'text/html', body: '<iframe src="/" width="0" height="0"></iframe>' }))
-  await page.goto(`${server.origin}/host`)
-  await page.frameLocator('iframe').locator('.card').waitFor({ state: 'attached' })
-  t.equal(await page.frames()[1]!.title(), '(1) heads-up')
 })
 
 t.test('it is right in a frame that is not shown, and once that is shown', async t => {
