@@ -39,32 +39,6 @@ t.test('a newcomer is told how to wire the first agent, with words that fit the 
   await context.setOffline(true)
 })
 
-t.test('with the keyboard of a phone up, question, field and button are in sight together', async t => {
-  const { page, server } = await visit(t, browser, {
-    context: PHONE,
-    before: server => ['p', 'q', 'r', 's'].forEach(id => server.enqueue({
-      id, question: 'Which of the three ways shall I take with the migration?', options: ['One', 'Two', 'Three'], context: 'line\n'.repeat(9)
-    }))
-  })
-  const s = card(page, 's')
-  await s.locator('.act textarea').tap()
-  // As `interactive-widget=resizes-content` has it: 260 px of keyboard.
-  await page.setViewportSize({ width: 375, height: 407 })
-  await page.waitForFunction(() => document.documentElement.classList.contains('keyboard'))
-  const boxes = await s.evaluate(node => ['.question', '.act textarea', '.answer'].map(part => {
-    const { top, bottom } = node.querySelector(part)!.getBoundingClientRect()
-    return { top, bottom }
-  }))
-  t.ok(boxes.every(({ top, bottom }) => top >= 0 && bottom <= 407), JSON.stringify(boxes))
-  t.ok(boxes[0]!.bottom <= boxes[1]!.top + 1, 'none covers another')
-  t.equal(await s.locator('.act textarea').getAttribute('enterkeyhint'), 'send')
-  t.equal(await page.evaluate(() => visualViewport!.scale), 1)
-  await page.keyboard.type('The second')
-  await page.keyboard.press('Enter')
-  await recent(page, 's').waitFor()
-  t.strictSame(server.answers, [{ id: 's', answer: 'The second' }])
-})
-
 t.test('at 200 % on a small screen nothing is cut off or wider than the screen, in any state', async t => {
   const { page, server } = await visit(t, browser, { context: { viewport: { width: 320, height: 400 }, deviceScaleFactor: 2 } })
   const widths = () => page.evaluate(() => [document.documentElement.scrollWidth, Math.max(0, ...[...document.querySelectorAll('dialog[open], #arrivals')].map(n => n.getBoundingClientRect().right))])
@@ -90,33 +64,6 @@ t.test('at 200 % on a small screen nothing is cut off or wider than the screen, 
   await page.getByLabel('Token').waitFor()
   await page.getByText('READYROOM_TOKEN', { exact: true }).waitFor()
   await fits('token')
-})
-
-t.test('words without a break and piles of marks stay in their box', async t => {
-  const { page } = await visit(t, browser, {
-    context: PHONE,
-    before: server => server.enqueue({ id: 'p', stream: 'w'.repeat(100), question: 'q'.repeat(2_000), options: ['o'.repeat(200), 'e' + '\u0301'.repeat(199)], context: 'c'.repeat(5_000), default_answer: 'd'.repeat(500) })
-  })
-  await card(page, 'p').waitFor()
-  t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375)
-})
-
-t.test('a single letter that is wider than the screen stays in its box, wherever it stands', async t => {
-  // No line breaks inside either: marks that a font draws beside the letter, and people joined into a family that no font has.
-  for (const wide of ['Z' + '\u0336\u0489'.repeat(49), '\u{1F469}' + '\u200D\u{1F469}'.repeat(40)]) {
-    const { page, server } = await visit(t, browser, {
-      context: PHONE,
-      before: server => server.enqueue({ id: 'p', stream: wide, question: wide, options: [wide, `${wide}.`], context: wide, default_answer: wide })
-    })
-    const width = (): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth)
-    await card(page, 'p').waitFor()
-    t.equal(await width(), 375)
-    await card(page, 'p').locator('.options button').first().click()
-    await card(page, 'p').getByRole('button', { name: 'Answer' }).click()
-    await recent(page, 'p').waitFor()
-    t.equal(server.answers[0]?.answer, wide)
-    t.equal(await width(), 375, 'settled, and announced')
-  }
 })
 
 t.test('on paper every card is whole, dark on light, without what could only be pressed', async t => {

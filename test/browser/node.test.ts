@@ -4,6 +4,9 @@ import { pageContract } from '../contract/page'
 import { launchBrowser } from '../helpers/browser'
 import { startRoom } from '../helpers/room'
 
+// The whole of the page's contract, on a machine that may be busy with other things.
+t.setTimeout(300_000)
+
 pageContract(t, await launchBrowser(t), {
   name: 'Node',
   isLive: true,

@@ -6,6 +6,9 @@ import { TOKEN } from '../helpers/worker'
 import { call, enqueue, post, request } from '../helpers/worker-client'
 import { startWranglerDev } from '../helpers/wrangler-dev'
 
+// The whole of the page's contract, on a machine that may be busy with other things.
+t.setTimeout(300_000)
+
 const worker = await startWranglerDev(t, t.testdir())
 
 pageContract(t, await launchBrowser(t), {
