@@ -1,5 +1,6 @@
 // First of all: from here on nothing but what belongs there reaches standard output.
 import './lib/node/stdout-guard'
+import { homedir } from 'node:os'
 import { parse, resolve } from 'node:path'
 import { readCommandLine, type CommandLine } from './lib/node/command-line'
 import { audit } from './lib/node/commands/audit'
@@ -46,6 +47,8 @@ async function execute (line: CommandLine): Promise<number | undefined> {
       const { askDaemon, stopDaemon } = await import('./lib/node/ask-daemon')
       return stop({ askDaemon: () => askDaemon(config), stopDaemon: () => stopDaemon(config), out })
     }
+    case 'setup':
+      return setUp(line)
     case 'audit': {
       const { stateDir } = readConfig({ flags, cwd: workingFolder() })
       return audit({ stateDir, json, verify, head, since, out, note })
@@ -53,6 +56,20 @@ async function execute (line: CommandLine): Promise<number | undefined> {
     default:
       await open(line)
   }
+}
+
+/** Loaded when it is asked for: an agent's process never is, and has no time to lose. */
+async function setUp (line: CommandLine): Promise<number> {
+  const [{ instructions, setup }, { setupOptions }, { CLIENTS }] = await Promise.all([
+    import('./lib/node/commands/setup'), import('./lib/node/commands/setup-options'), import('./lib/node/clients/clients')
+  ])
+  const out = outputTo(process.stdout)
+  if (line.instructions) return instructions({ teaches: line.client === undefined ? 'CLAUDE.md, AGENTS.md or GEMINI.md' : CLIENTS[line.client].teaches, out, note })
+  const cwd = workingFolder()
+  const config = readConfig({ flags: line.flags, cwd })
+  const { platform, execPath, execArgv, argv, env } = process
+  const started = { platform, execPath, execArgv, script: resolve(argv[1] ?? '') }
+  return setup({ ...setupOptions({ line, config, started, place: { platform, env, home: homedir(), cwd } }), out, note })
 }
 
 async function open ({ command, flags, linger }: CommandLine): Promise<void> {

@@ -42,6 +42,8 @@ const { metafile } = await build({
   keepNames: true,
   legalComments: 'external',
   loader: { '.html': 'text' },
+  // Its other form asks for its own files by a require that no bundler sees.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   define: { READYROOM_VERSION: JSON.stringify(version) },
   banner: { js: banner },
   logLevel: 'warning',

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
+import { CLIENT_NAMES, type ClientName, SCOPES, type Scope } from './clients/names'
 import { ConfigError, FLAGS, type Flag, type Flags } from './config'
 
-export const COMMANDS = ['serve', 'status', 'stop', 'audit', 'help'] as const
+export const COMMANDS = ['serve', 'status', 'stop', 'setup', 'audit', 'help'] as const
 export type CommandName = 'stdio' | typeof COMMANDS[number]
 
 export interface CommandLine {
@@ -17,6 +18,14 @@ export interface CommandLine {
   head?: string
   /** ISO 8601, UTC, milliseconds. */
   since?: string
+  /** What `setup` is about; unset where only its instructions are wanted. */
+  client?: ClientName
+  scope?: Scope
+  write?: true
+  instructions?: true
+  inlineToken?: true
+  /** An address of a Ready Room, not looked at yet. */
+  url?: string
 }
 
 const SWITCHES = {
@@ -26,11 +35,27 @@ const SWITCHES = {
   json: { type: 'boolean' },
   verify: { type: 'boolean' },
   head: { type: 'string' },
-  since: { type: 'string' }
+  since: { type: 'string' },
+  scope: { type: 'string' },
+  url: { type: 'string' },
+  write: { type: 'boolean' },
+  instructions: { type: 'boolean' },
+  'inline-token': { type: 'boolean' }
 } as const
 
 /** Flags that belong to a command of their own; settings go with every one. */
-const ONLY: Record<string, CommandName[]> = { linger: ['serve'], json: ['status', 'audit'], verify: ['audit'], head: ['audit'], since: ['audit'] }
+const ONLY: Record<string, CommandName[]> = {
+  linger: ['serve'],
+  json: ['status', 'audit'],
+  verify: ['audit'],
+  head: ['audit'],
+  since: ['audit'],
+  scope: ['setup'],
+  write: ['setup'],
+  instructions: ['setup'],
+  'inline-token': ['setup'],
+  url: ['setup']
+}
 
 const SETTINGS = Object.fromEntries(FLAGS.map(flag => [flag, { type: 'string' }])) as Record<Flag, { type: 'string' }>
 
@@ -49,10 +74,13 @@ export function readCommandLine (argv: string[]): CommandLine {
   const asksHelp = values.help === true || word === 'help'
   const topic = word === 'help' ? more.shift() : word
   if (topic !== undefined && !isCommand(topic)) throw usage(`There is no help on that; there is on ${COMMANDS.join(', ')}`)
-  if (more.length > 0) throw usage(`Too many words: ${word} takes flags only`)
+  const client = word === 'setup' && !asksHelp ? more.shift() : undefined
+  if (more.length > 0) throw usage(word === 'setup' ? 'Too many words: one client at a time' : `Too many words: ${word} takes flags only`)
 
   const command: CommandName = asksHelp ? 'help' : word ?? 'stdio'
-  const { help, version = false, linger = false, json = false, verify = false, head, since, ...flags } = values
+  const {
+    help, version = false, linger = false, json = false, verify = false, head, since, scope, url, write, instructions, 'inline-token': inlineToken, ...flags
+  } = values
   if (command !== 'help') {
     for (const [flag, commands] of Object.entries(ONLY)) {
       if (flag in values && !commands.includes(command)) {
@@ -61,6 +89,7 @@ export function readCommandLine (argv: string[]): CommandLine {
     }
   }
   if (since !== undefined && verify) throw usage('--since goes without --verify, which always checks the log from its first line')
+  if (command === 'setup' && !version) checkSetup(client, values)
   return {
     command,
     ...(topic !== undefined && { topic }),
@@ -70,9 +99,30 @@ export function readCommandLine (argv: string[]): CommandLine {
     json,
     verify,
     ...(head !== undefined && { head: readHead(head, verify) }),
-    ...(since !== undefined && { since: readSince(since) })
+    ...(since !== undefined && { since: readSince(since) }),
+    ...(isOneOf(CLIENT_NAMES, client) && { client }),
+    ...(isOneOf(SCOPES, scope) && { scope }),
+    ...(url !== undefined && { url }),
+    ...(write && { write }),
+    ...(instructions && { instructions }),
+    ...(inlineToken && { inlineToken })
   }
 }
+
+function checkSetup (client: string | undefined, values: ReturnType<typeof parse>['values']): void {
+  const { scope, url, write, instructions, 'inline-token': inlineToken, token } = values
+  // What is no client may be a piece of a token that was not quoted.
+  const got = client === undefined || token !== undefined ? '' : ` is not ${JSON.stringify(client.slice(0, 100))}: it`
+  if (client === undefined ? !instructions : !isOneOf(CLIENT_NAMES, client)) throw usage(`The client behind setup${got} must be one of ${CLIENT_NAMES.join(', ')}`)
+  if (scope !== undefined && !isOneOf(SCOPES, scope)) throw usage(`--scope is ${JSON.stringify(scope.slice(0, 100))}: it must be user, for everything you do, or project, for this folder`)
+  if (instructions && write) throw usage('--instructions prints a paragraph, and goes without --write')
+  if (inlineToken && scope === 'project') throw usage('--inline-token goes without --scope project: that file is for everybody who works on the project')
+  if (url === undefined) return
+  const lost = FLAGS.find(flag => flag !== 'stream' && flag !== 'token' && values[flag] !== undefined)
+  if (lost !== undefined) throw usage(`--${lost} goes without --url: who is reached by an address has been started already, with settings of its own`)
+}
+
+const isOneOf = <T extends string>(all: readonly T[], word: string | undefined): word is T => (all as readonly (string | undefined)[]).includes(word)
 
 function parse (argv: string[]) {
   try {

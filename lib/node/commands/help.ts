@@ -24,6 +24,7 @@ const TEXTS: Record<CommandName, string> = {
   readyroom serve      serves over HTTP only, until it is stopped
   readyroom status     says what runs
   readyroom stop       ends what runs
+  readyroom setup      tells an MCP client of it: claude, codex, gemini, cursor, vscode or opencode
   readyroom audit      reads and checks the audit log
   readyroom help COMMAND, readyroom --help, readyroom --version
 
@@ -47,6 +48,24 @@ runs, 1 where none does. --state-dir and READYROOM_STATE_DIR say which queue is 
 
 Ends the process that owns the queue, and waits until it has gone. Tickets are kept. Where agents are attached, one of
 their processes takes over, and this says so. Exit code 0 also where none runs, 1 where it does not end.
+`,
+  setup: `readyroom setup CLIENT [--write] [--scope user|project] [--url ADDRESS] [--stream NAME]
+readyroom setup [CLIENT] --instructions
+
+Prints the entry with which a client finds Ready Room, or puts it into the client's settings. CLIENT is claude, codex,
+gemini, cursor, vscode or opencode. Whatever else stands in the settings stays as it is, comments too; a file that is
+changed is kept beside the new one. Twice changes nothing.
+
+  --write              changes the settings; without it they are only read about
+  --scope user         for everything you do (default)
+  --scope project      for the folder that this is run in
+  --url ADDRESS        of a Ready Room that runs: an HTTP entry with the Origin that its guard asks for, and with a
+                       reference to READYROOM_TOKEN where that is set or the address is not of this machine
+  --stream NAME        who asks; with --url it goes into the address
+  --inline-token       writes the token itself, from READYROOM_TOKEN, for a client that is started without it
+  --instructions       prints the paragraph that teaches an agent when to ask, for CLAUDE.md or AGENTS.md
+
+--port, --state-dir and the other settings, flags or variables, go into an entry that starts Ready Room.
 `,
   audit: `readyroom audit [--since TIME] [--json]
 readyroom audit --verify [--head HASH] [--json]

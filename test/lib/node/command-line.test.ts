@@ -31,9 +31,18 @@ t.test('what the audit log is asked is read strictly', async t => {
   ]) t.equal(readCommandLine(['audit', '--since', text!]).since, since)
 })
 
+t.test('a client to set up is read with its flags', async t => {
+  t.match(readCommandLine(['setup', 'claude', '--write', '--scope=project', '--stream', 'my repo (v2)']), {
+    command: 'setup', client: 'claude', write: true, scope: 'project', flags: { stream: 'my repo (v2)' }
+  })
+  t.match(readCommandLine(['setup', 'codex', '--url', 'https://desk.example', '--inline-token']), { client: 'codex', url: 'https://desk.example', inlineToken: true })
+  t.match(readCommandLine(['setup', '--instructions']), { command: 'setup', instructions: true, client: undefined })
+  t.match(readCommandLine(['setup', '--help']), { command: 'help', topic: 'setup' })
+})
+
 t.test('whatever is not understood is refused with a sentence, as a matter of the command line', async t => {
   const cases: Array<[string[], RegExp]> = [
-    [['run'], /no command "run"; there are serve, status, stop, audit, help/],
+    [['run'], /no command "run"; there are serve, status, stop, setup, audit, help/],
     [[''], /no command ""/],
     [['serve', 'now'], /serve takes flags only/],
     [['help', 'me'], /no help on that/],
@@ -53,7 +62,15 @@ t.test('whatever is not understood is refused with a sentence, as a matter of th
     [['audit', '--since', 'yesterday'], /--since is "yesterday": it must be a date or a time/],
     [['audit', '--since', '2026-13-01'], /--since is "2026-13-01"/],
     [['audit', '--since', '2026-02-29'], /--since is "2026-02-29"/],
-    [['audit', '--since', '5'], /--since is "5"/]
+    [['audit', '--since', '5'], /--since is "5"/],
+    [['setup'], /The client behind setup must be one of claude, codex, gemini, cursor, vscode, opencode/],
+    [['setup', 'emacs'], /is not "emacs": it must be one of claude/],
+    [['setup', 'claude', 'codex'], /Too many words: one client at a time/],
+    [['setup', 'claude', '--scope', 'local'], /--scope is "local": it must be user, .* or project/],
+    [['setup', 'claude', '--instructions', '--write'], /--instructions .* goes without --write/],
+    [['setup', 'claude', '--scope', 'project', '--inline-token'], /--inline-token goes without --scope project/],
+    [['setup', 'claude', '--url', 'http://x', '--port', '9000'], /--port goes without --url/],
+    [['status', '--write'], /--write goes with readyroom setup, not with readyroom status/]
   ]
   for (const [argv, expected] of cases) {
     try {
@@ -69,7 +86,7 @@ t.test('whatever is not understood is refused with a sentence, as a matter of th
 })
 
 t.test('no refusal repeats what may be a piece of the token', async t => {
-  for (const argv of [['--token', 'first', 'second'], ['--token=first', 'serve', 'second'], ['--tokem=second'], ['serve', '--token', '--second'], ['--token', '-second']]) {
+  for (const argv of [['--token', 'first', 'second'], ['--token=first', 'serve', 'second'], ['--tokem=second'], ['serve', '--token', '--second'], ['--token', '-second'], ['setup', '--token', 'first', 'second']]) {
     try {
       readCommandLine(argv)
       t.fail(`${argv.join(' ')} was understood`)
