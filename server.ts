@@ -15,9 +15,11 @@ export function daemonOpener ({ version, log }: ServerOptions): (context: OpenDa
   const logger = log.child({}, { level: 'warn' })
 
   return async function openDaemon ({ config, lock, instance, internal }) {
-    const { token, port, bind, allowedOrigins, originPolicy, trustProxy, frameAncestors } = config
+    const { token, port, bind, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics } = config
     const store = new FileTicketStore({ dir: lock.dir, instance, lock, log })
-    const app = await buildApp({ store, version, instance, token, port, allowedOrigins, originPolicy, trustProxy, frameAncestors, internal, logger })
+    const app = await buildApp({
+      store, version, instance, token, port, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics, internal, logger
+    })
     try {
       await app.listen({ host: bind, port, exclusive: true })
     } catch (err) {

@@ -16,7 +16,8 @@ const app = await buildApp({
   allowedOrigins: [],
   originPolicy: 'strict',
   trustProxy: false,
-  frameAncestors: []
+  frameAncestors: [],
+  metrics: false
 })
 await app.listen({ port: 0, host: '127.0.0.1' })
 const say = (what: object): void => { process.stdout.write(`${JSON.stringify(what)}\n`) }

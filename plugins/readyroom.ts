@@ -20,11 +20,12 @@ import host from './host'
 import internal, { type InternalOptions } from './internal'
 import mcp from './mcp'
 import methods from './methods'
+import metricsRoute from './metrics'
 import origin from './origin'
 import page from './page'
 import store from './store'
 import throttle from './throttle'
-import tickets from './tickets'
+import ticketRoutes from './tickets'
 
 /** What a host application can say. Every option but the place of the tickets has a default. */
 export interface ReadyroomOptions {
@@ -52,6 +53,8 @@ export interface ReadyroomOptions {
   api?: boolean | undefined
   /** Whether there is `/mcp`. True where left out. */
   mcp?: boolean | undefined
+  /** Whether there is `/metrics`, for Prometheus, behind the token. Off where left out. */
+  metrics?: boolean | undefined
   /** The port we listen on, where a connection does not say, as in a test that injects its requests. */
   port?: number | undefined
   /** Whether what no route matches is ours to answer. A host keeps its own answer, unless we stand under a prefix. */
@@ -113,10 +116,10 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   await app.register(methods)
   await app.register(throttle)
   await app.register(host, { ...own, token })
-  await app.register(store, {
-    store: options.store ?? new FileTicketStore({ dir: options.stateDir!, instance, log: app.log }),
-    now: options.now
-  })
+  // Loaded when it is wanted: it would cost every start.
+  const metrics = options.metrics ? new (await import('../lib/node/metrics')).Metrics({ version }) : undefined
+  const tickets = options.store ?? new FileTicketStore({ dir: options.stateDir!, instance, log: app.log })
+  await app.register(store, { store: metrics?.measured(tickets) ?? tickets, now: options.now })
 
   await app.register(health, { version, instance })
   if (hasPage) {
@@ -129,7 +132,7 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
     await app.register(async function api (app) {
       await app.register(origin, { ...own, policy: 'page' })
       await app.register(auth, { token })
-      await app.register(tickets)
+      await app.register(ticketRoutes)
       await app.register(events, options.events ?? {})
     }, { prefix: '/api' })
   }
@@ -139,6 +142,13 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
       await app.register(auth, { token })
       await app.register(mcp, { version })
     }, { prefix: '/mcp' })
+  }
+  if (metrics !== undefined) {
+    await app.register(async function operators (app) {
+      await app.register(origin, { ...own, policy: 'page' })
+      await app.register(auth, { token })
+      await app.register(metricsRoute, { metrics })
+    }, { prefix: '/metrics' })
   }
   if (options.internal !== undefined) {
     const { internal: settings } = options

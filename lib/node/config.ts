@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import type { OriginPolicy } from '../origin'
 import { isLoopbackAddress } from '../origin'
 import { badSetting, readOrigins, readPolicy, readSources, readToken, shown, tokenWarning } from '../settings'
-import { readBind, readPort, readStateDir, readStream, readTrustProxy } from './settings'
+import { readBind, readPort, readStateDir, readStream, readSwitch, readTrustProxy } from './settings'
 import { stateDirOf } from './state-dir'
 
 /** What one process runs with. Read once, at start; nothing else looks at the environment. */
@@ -26,13 +26,16 @@ export interface Config {
   /** Whether forwarding headers are believed; a text names the proxies, comma-separated addresses and ranges, that are. */
   trustProxy: boolean | string
   frameAncestors: string[]
+  /** Whether `/metrics` is there. */
+  metrics: boolean
   /** What the person has set, as against what is a default: only that can be at odds with a running daemon. */
   given: { stateDir: boolean, token: boolean, bind: boolean, port: boolean }
 }
 
 /** The flags that a variable of the same name stands behind. */
 export const FLAGS = [
-  'stream', 'token', 'bind', 'state-dir', 'port', 'allowed-origins', 'origin-policy', 'trust-proxy', 'frame-ancestors'
+  'stream', 'token', 'bind', 'state-dir', 'port', 'allowed-origins', 'origin-policy', 'trust-proxy', 'frame-ancestors',
+  'metrics'
 ] as const
 
 export type Flag = typeof FLAGS[number]
@@ -103,6 +106,7 @@ export function readConfig ({
     originPolicy: setting('origin-policy', readPolicy) ?? 'strict',
     trustProxy: setting('trust-proxy', readTrustProxy) ?? false,
     frameAncestors: setting('frame-ancestors', readSources) ?? [],
+    metrics: setting('metrics', readSwitch) ?? false,
     given: { stateDir: stateDir !== undefined, token: token !== undefined, bind: bind !== undefined, port: port !== undefined }
   }
 }

@@ -51,10 +51,18 @@ export function readStateDir (text: string, { cwd, home }: { cwd: string, home: 
 
 const PROXY_WORDS = ['loopback', 'linklocal', 'uniquelocal']
 
+const SWITCH = new Map([...['off', 'false', 'no', '0'].map(word => [word, false] as const), ...['on', 'true', 'yes', '1'].map(word => [word, true] as const)])
+
+export function readSwitch (text: string): boolean {
+  const on = SWITCH.get(text.trim().toLowerCase())
+  if (on === undefined) throw new Error('it must be on or off')
+  return on
+}
+
 export function readTrustProxy (text: string): boolean | string {
   const value = text.trim().toLowerCase()
-  if (['off', 'false', 'no', '0'].includes(value)) return false
-  if (['on', 'true', 'yes', '1'].includes(value)) return true
+  const on = SWITCH.get(value)
+  if (on !== undefined) return on
   const proxies = words(value, /,/)
   const wrong = proxies.find(proxy => !PROXY_WORDS.includes(proxy) && !isRange(proxy))
   if (wrong !== undefined || proxies.length === 0) {

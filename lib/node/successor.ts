@@ -90,8 +90,8 @@ export function findPredecessor (): Predecessor | undefined {
   }
 }
 
-function environmentOf ({ stateDir, port, bind, token, allowedOrigins, originPolicy, trustProxy, frameAncestors }: DaemonSettings,
-  env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function environmentOf (settings: DaemonSettings, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { stateDir, port, bind, token, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics } = settings
   const others = Object.entries(env).filter(([name]) => !name.startsWith('READYROOM_'))
   return {
     ...Object.fromEntries(others),
@@ -103,7 +103,8 @@ function environmentOf ({ stateDir, port, bind, token, allowedOrigins, originPol
     READYROOM_ALLOWED_ORIGINS: allowedOrigins.join(','),
     READYROOM_ORIGIN_POLICY: originPolicy,
     READYROOM_TRUST_PROXY: typeof trustProxy === 'string' ? trustProxy : trustProxy ? 'on' : 'off',
-    READYROOM_FRAME_ANCESTORS: frameAncestors.join(' ')
+    READYROOM_FRAME_ANCESTORS: frameAncestors.join(' '),
+    READYROOM_METRICS: metrics ? 'on' : 'off'
   }
 }
 

@@ -14,7 +14,7 @@ export function internalOptions (more: Partial<InternalOptions> = {}): InternalO
     release: { version: '1.2.3', protocol: PROTOCOL },
     startedAt: '2026-03-01T12:00:00.000Z',
     settings: {
-      bind: '127.0.0.1', port: PORT, stateDir: '/state', allowedOrigins: [], originPolicy: 'strict', trustProxy: false, frameAncestors: []
+      bind: '127.0.0.1', port: PORT, stateDir: '/state', allowedOrigins: [], originPolicy: 'strict', trustProxy: false, frameAncestors: [], metrics: false
     },
     lingering: false,
     clients: new AttachedClients(),

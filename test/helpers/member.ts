@@ -23,6 +23,7 @@ export const configOf = ({ given, ...config }: Omit<MemberOptions, 'version' | '
   originPolicy: 'strict',
   trustProxy: false,
   frameAncestors: [],
+  metrics: false,
   ...config,
   given: { stateDir: false, token: false, bind: false, port: true, ...given }
 })

@@ -12,6 +12,7 @@ const SETTINGS = `Settings, each a flag or a variable; the flag wins:
   --origin-policy POLICY    READYROOM_ORIGIN_POLICY    strict (default) or spec, which admits /mcp without an Origin
   --trust-proxy WHOM        READYROOM_TRUST_PROXY      off (default), on, or the addresses of the proxies
   --frame-ancestors LIST    READYROOM_FRAME_ANCESTORS  who may embed the page, beside itself
+  --metrics on              READYROOM_METRICS          serve /metrics to Prometheus, behind the token (default: off)
 `
 
 const EXIT = 'Exit codes: 0, 1 failure, 2 a command line that is not understood. Logs go to standard error.\n'

@@ -29,6 +29,7 @@ t.test('with nothing set, it is one loopback port and one folder a person', asyn
     originPolicy: 'strict',
     trustProxy: false,
     frameAncestors: [],
+    metrics: false,
     given: { stateDir: false, token: false, bind: false, port: false }
   })
 })
@@ -36,7 +37,7 @@ t.test('with nothing set, it is one loopback port and one folder a person', asyn
 t.test('every setting has a variable and a flag of the same name', async t => {
   t.strictSame(FLAGS.map(variableOf), [
     'READYROOM_STREAM', 'READYROOM_TOKEN', 'READYROOM_BIND', 'READYROOM_STATE_DIR', 'READYROOM_PORT', 'READYROOM_ALLOWED_ORIGINS',
-    'READYROOM_ORIGIN_POLICY', 'READYROOM_TRUST_PROXY', 'READYROOM_FRAME_ANCESTORS'
+    'READYROOM_ORIGIN_POLICY', 'READYROOM_TRUST_PROXY', 'READYROOM_FRAME_ANCESTORS', 'READYROOM_METRICS'
   ])
   const values: Record<string, string> = {
     stream: 'alpha',
@@ -47,7 +48,8 @@ t.test('every setting has a variable and a flag of the same name', async t => {
     'allowed-origins': 'https://desk.example',
     'origin-policy': 'spec',
     'trust-proxy': 'on',
-    'frame-ancestors': 'https://wiki.example'
+    'frame-ancestors': 'https://wiki.example',
+    metrics: 'on'
   }
   const env = Object.fromEntries(FLAGS.map(flag => [variableOf(flag), values[flag]!]))
   const config = read(env)
@@ -63,6 +65,7 @@ t.test('every setting has a variable and a flag of the same name', async t => {
     originPolicy: 'spec',
     trustProxy: true,
     frameAncestors: ['https://wiki.example'],
+    metrics: true,
     given: { stateDir: true, token: true, bind: true, port: true }
   })
   t.strictSame(read({}, values as Flags), config)
@@ -126,6 +129,7 @@ t.test('a bad value is refused: where it stands, what it is, what is allowed', a
     [{ 'trust-proxy': '10.0.0.0/33' }, /off, on.*10\.0\.0\.0\/8/],
     [{ 'trust-proxy': '10.0.0.0/8/8' }, /off, on/],
     [{ 'trust-proxy': ',' }, /off, on/],
+    [{ metrics: 'perhaps' }, /"perhaps".*on or off/],
     [{ 'frame-ancestors': '*' }, /"\*" names no site/],
     [{ 'frame-ancestors': 'https://*' }, /names no site/],
     [{ 'frame-ancestors': "'none'" }, /names no site/],
@@ -208,7 +212,10 @@ t.test('origins are forgiven a slash, and kept as a browser sends them', async t
 })
 
 t.test('forwarding headers are believed from nobody, from everybody, or from the proxies named', async t => {
-  for (const value of ['off', 'false', 'no', '0', 'OFF']) t.equal(read({ READYROOM_TRUST_PROXY: value }).trustProxy, false)
+  for (const value of ['off', 'false', 'no', '0', 'OFF']) {
+    t.equal(read({ READYROOM_TRUST_PROXY: value }).trustProxy, false)
+    t.equal(read({ READYROOM_METRICS: value }).metrics, false)
+  }
   for (const value of ['on', 'true', 'yes', '1', 'On']) t.equal(read({ READYROOM_TRUST_PROXY: value }).trustProxy, true)
   t.equal(read({ READYROOM_TRUST_PROXY: ' 127.0.0.1, 10.0.0.0/8,fd00::/8 , Loopback' }).trustProxy, '127.0.0.1,10.0.0.0/8,fd00::/8,loopback')
 })

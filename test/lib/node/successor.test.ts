@@ -26,7 +26,8 @@ const settingsFor = (stateDir: string) => settingsOf(configOf({
   allowedOrigins: ['https://a.example', 'https://b.example'],
   originPolicy: 'spec',
   trustProxy: 'loopback',
-  frameAncestors: ['https://c.example']
+  frameAncestors: ['https://c.example'],
+  metrics: true
 }))
 
 t.test('it is started with the settings in its environment, and none on its command line', async t => {
@@ -53,7 +54,8 @@ t.test('it is started with the settings in its environment, and none on its comm
     READYROOM_ALLOWED_ORIGINS: 'https://a.example,https://b.example',
     READYROOM_ORIGIN_POLICY: 'spec',
     READYROOM_TRUST_PROXY: 'loopback',
-    READYROOM_FRAME_ANCESTORS: 'https://c.example'
+    READYROOM_FRAME_ANCESTORS: 'https://c.example',
+    READYROOM_METRICS: 'on'
   })
   t.equal(readFileSync(join(dir, SUCCESSOR_LOG), 'utf8'), 'started\n')
   t.equal(statSync(join(dir, SUCCESSOR_LOG)).mode & 0o777, 0o600)
