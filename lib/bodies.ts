@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import { httpRefusal } from './http-refusals'
+import { isTooDeep } from './nesting'
 import { parse } from './validate'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
@@ -45,6 +46,7 @@ export function requireJson (contentType: string | null | undefined, contentEnco
  * @throws BAD_REQUEST
  */
 export function bodyText (bytes: Uint8Array): string {
+  if (isTooDeep(bytes)) throw httpRefusal('tooDeep')
   try {
     return utf8.decode(bytes)
   } catch (err) {

@@ -1,4 +1,5 @@
 import { ReadyroomError, type ErrorCode } from './errors'
+import { NESTING_LIMIT } from './nesting'
 
 /** What every target says in the same words about what came over HTTP. */
 export const HTTP_REFUSALS = {
@@ -7,6 +8,7 @@ export const HTTP_REFUSALS = {
   encoded: ['UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed: send it without content-encoding.'],
   emptyBody: ['BAD_REQUEST', 'The body is empty; it must be JSON.'],
   notUtf8: ['BAD_REQUEST', 'The body is not UTF-8: send JSON in UTF-8 (RFC 8259, 8.1).'],
+  tooDeep: ['BAD_REQUEST', `The body may have at most ${NESTING_LIMIT} lists and objects within each other.`],
   unreadableBody: ['BAD_REQUEST', 'The body is not JSON that can be read: it is cut short, malformed, or has a field named __proto__ or constructor.'],
   unreadableAddress: ['BAD_REQUEST', 'The address cannot be read: its percent-encoding is not that of UTF-8 text.'],
   notFound: ['NOT_FOUND', 'There is nothing at this address.']

@@ -2,6 +2,8 @@ import {
   classifyInboundRequest, createMcpHandler, isJSONRPCErrorResponse, isJSONRPCRequest, isJSONRPCResultResponse, ProtocolErrorCode,
   SUPPORTED_PROTOCOL_VERSIONS, type JSONRPCMessage, type JSONRPCRequest, type Server, type Transport
 } from '@modelcontextprotocol/server'
+import { HTTP_REFUSALS } from './http-refusals'
+import { isTooDeep } from './nesting'
 import { createMcpServer, mendArguments, type McpServerOptions } from './mcp'
 
 /** The headers that the protocol gives a meaning. Nothing else reaches the SDK: no credential, no stale session id. */
@@ -102,6 +104,7 @@ export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Prom
   const onerror = (err: Error): void => { options.log?.debug?.({ err }, 'MCP over HTTP') }
 
   return async function answer ({ url, header, body, stream, signal }) {
+    if (isTooDeep(body)) return refusal(ProtocolErrorCode.InvalidRequest, HTTP_REFUSALS.tooDeep[1])
     const message = read(body)
     if (message === undefined) return refusal(ProtocolErrorCode.ParseError, 'The body is not JSON: send one whole JSON-RPC message, in UTF-8.')
     if (typeof message !== 'object' || message === null || Array.isArray(message)) {

@@ -51,6 +51,20 @@ export async function badRequests (t: Test, target: HttpTarget): Promise<void> {
     }
   })
 
+  t.test('a body of brackets within brackets is refused before it is parsed, to the API and to MCP', async t => {
+    const to = await target.open(t)
+    const { id } = await enqueue(to)
+    for (const deep of ['['.repeat(1_000_000), '['.repeat(101) + ']'.repeat(101), '{"a":'.repeat(101) + '1' + '}'.repeat(101)]) {
+      await refused(t, to.request('/api/answer', post(deep)), 400, 'BAD_REQUEST', /at most 100 lists and objects within each other/)
+      const response = await to.request('/mcp/agent', post(deep, { origin: to.origin }))
+      t.equal(response.status, 400)
+      t.match(await response.json(), { jsonrpc: '2.0', id: null, error: { code: -32600, message: /at most 100 lists and objects/ } })
+    }
+    await refused(t, to.request('/api/answer', post('['.repeat(100) + ']'.repeat(100))), 400, 'BAD_REQUEST', /must be an object/)
+    const answer = `\\"${'[{'.repeat(200)}"\\`
+    t.match(await json<Ticket>(to.request('/api/answer', post({ id, answer }))), { answer }, 'brackets in a text are text')
+  })
+
   t.test('a body that is not UTF-8 is 400, so that no letter of an answer is replaced', async t => {
     const to = await target.open(t)
     const { id } = await enqueue(to)
