@@ -23,6 +23,7 @@ import methods from './methods'
 import metricsRoute from './metrics'
 import origin from './origin'
 import page from './page'
+import pipelining from './pipelining'
 import store from './store'
 import throttle from './throttle'
 import ticketRoutes from './tickets'
@@ -112,6 +113,7 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   await app.register(closing)
   await app.register(errors, { ownsNotFound })
   await app.register(headers)
+  await app.register(pipelining)
   await app.register(bodies)
   await app.register(methods)
   await app.register(throttle)

@@ -1,0 +1,21 @@
+import t from 'tap'
+import { PIPELINE_LIMIT } from '../../plugins/pipelining'
+import { listen } from '../helpers/build'
+import { raw } from '../helpers/http'
+
+t.test('a connection has ten requests under way at a time, and what is sent beyond is refused in its turn', async t => {
+  const { app, port } = await listen(t)
+  const { id } = await app.readyroom.desk.ask({ question: 'Go on?', stream: 'agent' })
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait_for_answer', arguments: { id, timeout_seconds: 0.3 } } })
+  const wait = `POST /mcp/agent HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\norigin: http://127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  const said = (await raw(port, wait.repeat(PIPELINE_LIMIT + 5))).match(/HTTP\/1\.1 \d+/g)
+  t.strictSame(said, [...Array<string>(PIPELINE_LIMIT).fill('HTTP/1.1 200'), 'HTTP/1.1 429'], 'the connection ends with the refusal')
+})
+
+t.test('one after the other, a connection has as many requests as it likes', async t => {
+  const { port } = await listen(t)
+  const ask = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n`
+  // Ten at most are sent together; the last one ends it.
+  const text = `${ask}\r\n`.repeat(PIPELINE_LIMIT - 1) + `${ask}connection: close\r\n\r\n`
+  for (let i = 0; i < 3; i++) t.equal((await raw(port, text)).match(/HTTP\/1\.1 200/g)?.length, PIPELINE_LIMIT)
+})
