@@ -71,7 +71,7 @@ const suites = {
 /** Run when it is asked for by name, and where it can be. */
 const unless = (name, { why, folders }) => async () => {
   const reason = await why()
-  if (reason === undefined) return tap(name, { jobs: 1, folders })()
+  if (reason === undefined) return tap(name, { jobs: 1, timeout: 900, folders })()
   process.stdout.write(`skipped: ${reason}\n`)
   return { passed: 0, failed: 0 }
 }

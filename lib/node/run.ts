@@ -37,8 +37,8 @@ export async function run ({ config, version, log, openDaemon, cwd, onOpen, from
       leaving = true
       // Calls in flight are answered while there still is a desk to ask.
       await agent?.close()
-      // Only what an agent has used is worth keeping open for it.
-      await membership.leave({ successor: agent?.spoken ?? false })
+      // Only what an agent has used is worth keeping open for it. With the first process of a container all others end.
+      await membership.leave({ successor: agent?.spoken === true && process.pid !== 1 })
       if (agent !== undefined) await written(process.stdout)
     }
   })

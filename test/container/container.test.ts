@@ -85,6 +85,7 @@ t.test('an agent over `docker run -i` finds MCP on standard input and output, an
   t.match(await agent.finished, { code: 0 })
   t.ok(performance.now() - start < 8_000)
   t.match(readFileSync(join(state, 'audit.jsonl'), 'utf8'), /Over a pipe\?/)
+  t.notOk(existsSync(join(state, 'linger.log')), 'no successor is begun, which would end with the container')
 })
 
 t.test('an agent over `docker exec -i` joins the queue of the running container, as the same user', async t => {

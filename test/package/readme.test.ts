@@ -1,15 +1,15 @@
-import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, statSync, symlinkSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { boxesIn, commandsOf } from '../helpers/docs'
+import { emptyFolder, install, ROOT as root } from '../helpers/packed'
 import { createWorld, eventually, type Finished, type Running, type World } from '../helpers/process'
 
 t.setTimeout(240_000)
-const run = promisify(execFile)
-const root = resolve(import.meta.dirname, '../..')
 const FRESH = 'fresh'
+const only = emptyFolder(t)
+const installed = await install(only)
+if (installed.code !== 0) throw new Error(installed.stderr)
 
 /** How a command is run here; or, where it cannot be, who runs it instead. */
 type Way = { run: (t: Test, command: string) => Promise<void> } | { elsewhere: string }
@@ -56,23 +56,11 @@ t.test('everything that the README leads to is there', async t => {
   for (const target of targets) t.doesNotThrow(() => statSync(join(root, target)), target)
 })
 
-let installed: Promise<string> | undefined
-
-/** A folder in which only the package is installed, from what would be published, and nothing is fetched. */
+/** A folder in which only the package is installed, from what would be published, and nothing was fetched. */
 async function freshFolder (t: Test): Promise<World> {
   const world = await createWorld(t)
-  installed ??= install()
-  cpSync(await installed, join(world.home, FRESH), { recursive: true, verbatimSymlinks: true })
+  cpSync(only, join(world.home, FRESH), { recursive: true, verbatimSymlinks: true })
   return world
-}
-
-async function install (): Promise<string> {
-  const folder = t.testdir({ empty: {}, pack: {} })
-  const npm = (...args: string[]): Promise<{ stdout: string }> => run('npm', args, { cwd: root, maxBuffer: 64 << 20 })
-  const { stdout } = await npm('pack', '--ignore-scripts', '--json', '--pack-destination', join(folder, 'pack'))
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
-  await npm('install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', join(folder, 'empty'), join(folder, 'pack', basename(filename)))
-  return join(folder, 'empty')
 }
 
 /** The command as it stands, but for the port, in the fresh folder of a machine without a network. */
