@@ -6,7 +6,8 @@ import type { Form, Run } from './harness'
 const runs: Record<string, () => Promise<Run>> = {
   crash: async () => (await import('./crash')).crash,
   model: async () => (await import('./model')).model,
-  election: async () => (await import('./election')).election
+  election: async () => (await import('./election')).election,
+  soak: async () => (await import('./soak')).soak
 }
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean', default: false }, seed: { type: 'string' } }, allowPositionals: true })
@@ -19,6 +20,9 @@ if (unknown.length > 0 || !Number.isSafeInteger(seed)) {
   process.stderr.write(`Usage: npm run prove [-- ${Object.keys(runs).join(' | ')}] [--short] [--seed N]\n`)
   process.exit(2)
 }
+
+// Who is asked to end ends the processes that it has started, too.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 print(`seed ${seed}, ${form} form`)
 let broken = 0
