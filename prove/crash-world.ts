@@ -1,5 +1,5 @@
 import { Check } from './check'
-import { httpDoor, stdioDoor } from './commands'
+import { httpDoor, type Outcome, stdioDoor } from './commands'
 import { Faults } from './faults'
 import { between } from './harness'
 import { exactInstant, type Instant, instantOf } from './instants'
@@ -107,7 +107,10 @@ export class CrashWorld {
     this.#totals.kills[instant]++
     const enough = Promise.withResolvers<void>()
     const wanted = between(this.#next, 1, 150)
-    const load = this.#load(`${this.#name}-${n}`, count => { if (count === wanted) enough.resolve() })
+    let acknowledged = 0
+    const load = this.#load(`${this.#name}-${n}`, ({ kind }) => {
+      if (kind === 'acknowledged' && ++acknowledged === wanted) enough.resolve()
+    })
     const how = this.#faults === undefined ? [] : [JSON.stringify(exactInstant(instant, this.#next))]
     if (instant === 'at work' && how.length > 0) this.#arm(how[0]!)
     else await Promise.race([enough.promise, load.over])
@@ -133,11 +136,11 @@ export class CrashWorld {
     return [instant, ...how].join('; ')
   }
 
-  #load (round: string, onAcknowledged: (count: number) => void): Load {
+  #load (round: string, heard: (outcome: Outcome) => void): Load {
     const machine = this.#machine
     const overHttp = Array.from({ length: AGENTS }, (_, i) => httpDoor(machine, `agent-${i}`))
     const doors = [...overHttp, ...this.#agents.map(stdioDoor)]
-    return new Load({ machine, ledger: this.#ledger, next: this.#next, doors, people: PEOPLE, pending: this.#check.pending(), round, onAcknowledged })
+    return new Load({ machine, ledger: this.#ledger, next: this.#next, doors, people: PEOPLE, pending: this.#check.pending(), round, heard })
   }
 
   #arm (rule: string): void {

@@ -5,6 +5,7 @@ import type { Form, Run } from './harness'
 
 const runs: Record<string, () => Promise<Run>> = {
   crash: async () => (await import('./crash')).crash,
+  disk: async () => (await import('./disk')).disk,
   model: async () => (await import('./model')).model,
   election: async () => (await import('./election')).election,
   soak: async () => (await import('./soak')).soak

@@ -76,7 +76,7 @@ export class Ledger {
         still.push(command)
       } else if (seq === undefined) {
         // Where one is lost, many are: some are enough to look for.
-        if (outcome.kind === 'acknowledged' && ++lost <= 5) broken.push(`${what} "${key}" was acknowledged (${outcome.id}) and is lost`)
+        if (outcome.kind === 'acknowledged' && !this.#isCancelledTwice(command) && ++lost <= 5) broken.push(`${what} "${key}" was acknowledged (${outcome.id}) and is lost`)
         command.gone = true
       } else if (outcome.kind === 'refused') {
         broken.push(`${what} "${key}" was refused (${outcome.message}) and is there as entry ${seq}`)
@@ -87,5 +87,10 @@ export class Ledger {
     if (lost > 5) broken.push(`${lost - 5} more that were acknowledged are lost`)
     this.#open = still
     return broken
+  }
+
+  /** Taking a ticket back that is taken back already is fine, and changes nothing. */
+  #isCancelledTwice ({ what, key }: Command): boolean {
+    return what === 'cancel' && this.#sent.get(`${EVENT.cancel} ${key}`)!.some(({ seq }) => seq !== undefined)
   }
 }

@@ -17,8 +17,14 @@ export interface LoadOptions {
   pending: string[]
   /** Sets the questions and answers of this round apart from those of all others. */
   round: string
-  onAcknowledged?: (count: number) => void
+  /** Hears how every call came out. */
+  heard?: (outcome: Outcome) => void
+  /** Whether everybody goes on though they are refused, or get no answer: a disk that is not well may get well. */
+  persistent?: boolean
 }
+
+/** How long those who are refused take breath, in milliseconds. */
+const BREATH_MS = 20
 
 /** What everybody does until told to stop, or until nobody answers them any more. */
 export class Load {
@@ -26,7 +32,6 @@ export class Load {
   /** Pending tickets that nobody is at. */
   readonly #pool: string[]
   readonly #done: Promise<unknown>
-  #count = 0
   #number = 0
   #stopping = false
 
@@ -38,8 +43,6 @@ export class Load {
       ...Array.from({ length: options.people }, () => this.#person())
     ])
   }
-
-  get acknowledged (): number { return this.#count }
 
   /** Resolves when every call under way has come to its end. */
   async stop (): Promise<void> {
@@ -56,13 +59,13 @@ export class Load {
       if (this.#pool.length > POOL || (this.#pool.length > 0 && next() < 0.2)) {
         const id = this.#draw()
         if (id === undefined) continue
-        if (!this.#goesOn(await ledger.send('cancel', id, () => door.cancel(id)))) return
+        if (!await this.#goesOn(await ledger.send('cancel', id, () => door.cancel(id)))) return
         continue
       }
       const question = this.#text('q')
       const context = next() < 0.3 ? 'c'.repeat(between(next, 1, 3_000)) : undefined
       const outcome = await ledger.send('ask', question, () => door.ask(question, context))
-      if (!this.#goesOn(outcome)) return
+      if (!await this.#goesOn(outcome)) return
       if (outcome.kind === 'acknowledged') this.#pool.push(outcome.id)
     }
   }
@@ -81,10 +84,10 @@ export class Load {
       // Two people at once: one wins, the other is told.
       const rivals = next() < 0.1 ? 2 : 1
       const outcomes = await Promise.all(Array.from({ length: rivals }, () => this.#answer(page, id)))
-      if (!outcomes.every(outcome => this.#goesOn(outcome))) return
+      if (!(await Promise.all(outcomes.map(outcome => this.#goesOn(outcome)))).every(Boolean)) return
       if (rivals > 1 || next() > 0.3 || outcomes[0]!.kind !== 'acknowledged') continue
       const undone = await this.#options.ledger.send('undo', id, () => page.undo(id))
-      if (!this.#goesOn(undone)) return
+      if (!await this.#goesOn(undone)) return
       if (undone.kind === 'acknowledged') this.#pool.push(id)
     }
   }
@@ -104,8 +107,11 @@ export class Load {
   }
 
   /** Whether there is somebody to go on with. */
-  #goesOn (outcome: Outcome): boolean {
-    if (outcome.kind === 'acknowledged') this.#options.onAcknowledged?.(++this.#count)
-    return outcome.kind === 'acknowledged' || (outcome.kind === 'refused' && outcome.code.startsWith('TICKET_'))
+  async #goesOn (outcome: Outcome): Promise<boolean> {
+    const { heard, persistent = false } = this.#options
+    heard?.(outcome)
+    if (outcome.kind === 'acknowledged' || (outcome.kind === 'refused' && outcome.code.startsWith('TICKET_'))) return true
+    if (persistent) await new Promise(resolve => { setTimeout(resolve, BREATH_MS) })
+    return persistent
   }
 }

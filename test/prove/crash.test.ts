@@ -4,6 +4,9 @@ import { crash } from '../../prove/crash'
 /** Not the seed of the long form: whatever it is, nothing may be lost. */
 const SEED = 20_261_130
 
+// Half a minute where nothing else runs; what is slow is the machine, not the matter.
+t.setTimeout(400_000)
+
 t.test('a daemon that is killed at any instant loses nothing that it has acknowledged, and leaves nothing half there', { timeout: 400_000 }, async t => {
   const { figures, broken } = await crash({ form: 'short', seed: SEED, say: line => t.comment(line) })
   for (const [what, figure] of figures) t.comment(`${what}: ${figure}`)
