@@ -64,7 +64,8 @@ function settingsOf (config: Config, flags: Flags, env: Record<string, string | 
     'allowed-origins': config.allowedOrigins.join(','),
     'origin-policy': config.originPolicy,
     'trust-proxy': typeof config.trustProxy === 'string' ? config.trustProxy : config.trustProxy ? 'on' : 'off',
-    'frame-ancestors': config.frameAncestors.join(' ')
+    'frame-ancestors': config.frameAncestors.join(' '),
+    metrics: config.metrics ? 'on' : 'off'
   }
   const isSet = (flag: Flag): boolean => (flags[flag] ?? (flag === 'stream' ? '' : env[variableOf(flag)]) ?? '').trim() !== ''
   return Object.fromEntries(FLAGS.filter(flag => flag !== 'token' && isSet(flag)).map(flag => [variableOf(flag), values[flag as Exclude<Flag, 'token'>]]))
