@@ -6,6 +6,7 @@ export const HTTP_REFUSALS = {
   tooLarge: ['TOO_LARGE', 'The body may have at most 1 MiB (1,048,576 bytes).'],
   notJson: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON: send content-type: application/json.'],
   encoded: ['UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed: send it without content-encoding.'],
+  cutShort: ['BAD_REQUEST', 'The body is not as long as its content-length says.'],
   emptyBody: ['BAD_REQUEST', 'The body is empty; it must be JSON.'],
   notUtf8: ['BAD_REQUEST', 'The body is not UTF-8: send JSON in UTF-8 (RFC 8259, 8.1).'],
   tooDeep: ['BAD_REQUEST', `The body may have at most ${NESTING_LIMIT} lists and objects within each other.`],

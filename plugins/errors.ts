@@ -13,7 +13,7 @@ const KNOWN: Record<string, readonly [ErrorCode, string]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: HTTP_REFUSALS.notJson,
   FST_ERR_CTP_EMPTY_JSON_BODY: HTTP_REFUSALS.emptyBody,
   FST_ERR_CTP_INVALID_JSON_BODY: HTTP_REFUSALS.unreadableBody,
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['BAD_REQUEST', 'The body is not as long as its content-length says.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: HTTP_REFUSALS.cutShort,
   FST_ERR_BAD_URL: HTTP_REFUSALS.unreadableAddress,
   FST_ERR_MAX_PARAM_LENGTH: ['BAD_REQUEST', 'A part of the address is too long.'],
   FST_ERR_NOT_FOUND: HTTP_REFUSALS.notFound

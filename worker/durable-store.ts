@@ -108,7 +108,8 @@ export class DurableObjectTicketStore implements TicketStore {
   }
 
   #entries (query: string, ...bindings: Array<string | number>): AuditEntry[] {
-    return this.#storage.sql.exec<Line>(query, ...bindings).toArray().map(entryOf)
+    // One line at a time: an object has 128 MB, and pending tickets alone may hold half of it.
+    return Array.from(this.#storage.sql.exec<Line>(query, ...bindings), entryOf)
   }
 
   /** @throws STALE_WRITE. @throws STORE_UNAVAILABLE when the storage refuses; then nothing of it is there. */

@@ -48,7 +48,10 @@ export async function createEntry ({ settings, queue, log, now }: EntryOptions):
   }
 
   const credential: Guard = async ({ headers }) => {
-    if (token === undefined) throw unauthorized('This Ready Room has no token yet, so nobody may act: set its secret with `wrangler secret put READYROOM_TOKEN`.')
+    if (token === undefined) {
+      throw unauthorized('This Ready Room has no token yet, so nobody may act: set its secret with `wrangler secret put READYROOM_TOKEN`; ' +
+        'while developing, write it into .dev.vars and start again.')
+    }
     await authenticate(headers.get('authorization'), token, () => wrong.note(headers.get('cf-connecting-ip') ?? 'unknown'))
   }
 

@@ -2,16 +2,25 @@ import { BODY_LIMIT, bodyText, judge, requireJson } from '../lib/bodies'
 import { httpRefusal } from '../lib/http-refusals'
 import type { Static, TSchema } from 'typebox'
 
+/** What arrives of a body. One whose sender goes away in the middle of it is no failure of ours. @throws BAD_REQUEST */
+async function * arriving (body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield * body
+  } catch (err) {
+    throw httpRefusal('cutShort', err)
+  }
+}
+
 /**
  * The bytes of a body that says it is JSON.
- * @throws UNSUPPORTED_MEDIA_TYPE. @throws TOO_LARGE, before it is read where it says how long it is, and never later than at the limit.
+ * @throws UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST. @throws TOO_LARGE, before it is read where it says how long it is, and never later than at the limit.
  */
 export async function readBytes ({ headers, body }: Request): Promise<Uint8Array> {
   requireJson(headers.get('content-type'), headers.get('content-encoding'))
   if (Number(headers.get('content-length')) > BODY_LIMIT) throw httpRefusal('tooLarge')
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of body ?? []) {
+  for await (const chunk of body === null ? [] : arriving(body)) {
     length += chunk.byteLength
     if (length > BODY_LIMIT) throw httpRefusal('tooLarge')
     chunks.push(chunk)
