@@ -39,7 +39,9 @@ export default fp(async function methods (app) {
       const allow = [...methods].sort().join(', ')
       const others = app.supportedMethods.filter(method => !methods.has(method) && !refused.has(method)) as HTTPMethods[]
       const refuse = async (): Promise<never> => { throw methodRefusal(allow) }
-      scope.route({ method: others, url, exposeHeadRoute: false, config: { refused: true }, onRequest: refuse, handler: refuse })
+      // Hidden from whatever describes the routes of a host application: a refusal is nothing that one calls.
+      const schema: object = { hide: true }
+      scope.route({ method: others, url, exposeHeadRoute: false, schema, config: { refused: true }, onRequest: refuse, handler: refuse })
     }
   })
 }, { name: 'readyroom-methods', fastify: '5.x' })

@@ -21,6 +21,7 @@ import internal, { type InternalOptions } from './internal'
 import mcp from './mcp'
 import methods from './methods'
 import metricsRoute from './metrics'
+import openapi from './openapi'
 import origin from './origin'
 import page from './page'
 import pipelining from './pipelining'
@@ -136,6 +137,7 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
       await app.register(auth, { token })
       await app.register(ticketRoutes)
       await app.register(events, options.events ?? {})
+      await app.register(openapi, { version })
     }, { prefix: '/api' })
   }
   if (hasMcp) {

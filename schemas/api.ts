@@ -39,6 +39,13 @@ export const HistoryPageSchema = Type.Object({
 /** Entries in order; fewer than `limit` where tickets are long. A reader goes on after the last `seq` until a page is empty. */
 export const AuditPageSchema = Type.Object({ entries: Type.Array(AuditEntrySchema) }, { additionalProperties: false })
 
+/** The description of all of this; its own grammar is that of OpenAPI 3.1. */
+export const DescriptionSchema = Type.Object({
+  openapi: Type.String(),
+  info: Type.Object({ title: Type.String(), version: Type.String() }, { additionalProperties: true }),
+  paths: Type.Object({}, { additionalProperties: true })
+}, { additionalProperties: true })
+
 export { TicketSchema }
 export type AnswerBody = Static<typeof AnswerBodySchema>
 export type TicketList = Static<typeof TicketListSchema>

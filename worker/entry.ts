@@ -1,12 +1,13 @@
 import page from '../public/index.html'
 import { authenticate, unauthorized } from '../lib/credential'
 import { ReadyroomError } from '../lib/errors'
+import { describeApi } from '../lib/openapi'
 import { checkOrigin, isLoopbackName, type OriginRules } from '../lib/origin'
 import { NoQuerySchema } from '../schemas/api'
 import { createPage } from './page'
 import { readQuery } from './request-body'
 import { AGENTS, API } from './router'
-import { createRoutes, type Guard, type Handler, type Route, type RoutesLog } from './routes'
+import { createRoutes, json, type Guard, type Handler, type Route, type RoutesLog } from './routes'
 import type { Settings } from './settings'
 import { VERSION } from './version'
 import { WrongCredentials } from './wrong-credentials'
@@ -75,8 +76,14 @@ export async function createEntry ({ settings, queue, log, now }: EntryOptions):
     },
     ...handed(API, forPage),
     { path: '/api/events', guards: forPage, noHead: true, get: noEvents },
+    { path: '/api/openapi.json', guards: forPage, get: description },
     ...handed(AGENTS, [origin(originPolicy), credential])
   ], { log, first: [host] })
+}
+
+const description: Handler = async request => {
+  readQuery(request, NoQuerySchema)
+  return json(await describeApi(VERSION))
 }
 
 /** A stream held open would keep the object awake for every open page, day and night. */

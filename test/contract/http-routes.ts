@@ -24,6 +24,15 @@ export async function routes (t: Test, target: HttpTarget): Promise<void> {
     t.match(await response.text(), /<!doctype html>/i)
   })
 
+  t.test('the description of it all is one document, behind the guards of the API', async t => {
+    const to = await target.open(t, { token: 'a-token-of-forty-characters-0123456789ab' })
+    await refused(t, to.request('/api/openapi.json'), 401, 'UNAUTHORIZED')
+    const response = await to.request('/api/openapi.json', { headers: { authorization: 'Bearer a-token-of-forty-characters-0123456789ab' } })
+    t.equal(response.status, 200)
+    t.match(response.headers.get('content-type'), /^application\/json/)
+    t.match(await json(response), { openapi: /^3\.1/, info: { title: 'Ready Room', version: /^\d+\.\d+\.\d+/ }, paths: { '/api/answer': { post: {} } } })
+  })
+
   t.test('an address that is not known is 404', async t => {
     const to = await target.open(t)
     for (const path of ['/nope', '/api', '/api/', '/api/nope', '/api/tickets/a/b', '/healthz/x', '/.well-known/oauth-authorization-server', '/index.html']) {
@@ -52,7 +61,8 @@ export async function routes (t: Test, target: HttpTarget): Promise<void> {
     const to = await target.open(t)
     const table: Array<[string, string[]]> = [
       ['/healthz', ['GET', 'HEAD']], ['/', ['GET', 'HEAD']], ['/api/tickets', ['GET', 'HEAD']], ['/api/tickets/some', ['GET', 'HEAD']],
-      ['/api/history', ['GET', 'HEAD']], ['/api/audit', ['GET', 'HEAD']], ['/api/events', ['GET']], ['/api/answer', ['POST']], ['/api/undo', ['POST']],
+      ['/api/history', ['GET', 'HEAD']], ['/api/audit', ['GET', 'HEAD']], ['/api/events', ['GET']], ['/api/openapi.json', ['GET', 'HEAD']],
+      ['/api/answer', ['POST']], ['/api/undo', ['POST']],
       ['/mcp', ['POST']], ['/mcp/agent', ['POST']]
     ]
     for (const [path, allow] of table) {

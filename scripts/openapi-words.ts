@@ -1,0 +1,135 @@
+import Type, { type TSchema } from 'typebox'
+import { ErrorBodySchema } from '../schemas/error'
+
+// What the OpenAPI document says of each address beyond what its route declares. A route without words, and words without
+// a route, keep the document from being written.
+
+/** What one status answers with: a sentence, and where the route declares no JSON of its own, what comes. */
+export interface Answer { says: string, content?: Record<string, TSchema> }
+
+export interface Words {
+  operationId: string
+  tag: 'page' | 'tickets' | 'agents' | 'operations'
+  summary: string
+  description?: string
+  params?: TSchema
+  body?: TSchema
+  answers: Record<string, Answer>
+  /** No credential is needed, whether a token is set or not. */
+  open?: true
+}
+
+const text = Type.String()
+
+const Rpc = Type.Object({
+  jsonrpc: Type.Literal('2.0'),
+  id: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
+  method: Type.String(),
+  params: Type.Optional(Type.Object({}))
+}, { description: 'One JSON-RPC message' })
+
+const RpcReply = Type.Object({
+  jsonrpc: Type.Literal('2.0'),
+  id: Type.Union([Type.String(), Type.Integer(), Type.Null()]),
+  result: Type.Optional(Type.Object({})),
+  error: Type.Optional(Type.Object({ code: Type.Integer(), message: Type.String() }))
+}, { description: 'The JSON-RPC answer; a refused tool call is a result with isError' })
+
+const ticket: Answer = { says: 'The ticket as it now is' }
+
+const agents = {
+  tag: 'agents',
+  description: 'Streamable HTTP of the Model Context Protocol: the revisions up to 2025-11-25, and 2026-07-28. There is no session. An Origin header of this ' +
+    'Ready Room is asked for, unless the policy is spec.',
+  body: Rpc,
+  answers: {
+    200: { says: 'The answer, or a stream of events that ends with it', content: { 'application/json': RpcReply, 'text/event-stream': text } },
+    202: { says: 'A notification was taken', content: {} },
+    400: { says: 'Not a message that can be taken', content: { 'application/json': Type.Union([RpcReply, ErrorBodySchema]) } },
+    '4XX': { says: 'Refused before it was read', content: { 'application/json': ErrorBodySchema } },
+    '5XX': { says: 'A failure', content: { 'application/json': ErrorBodySchema } }
+  }
+} as const satisfies Partial<Words>
+
+/** By method and path, the path as OpenAPI writes it. */
+export const WORDS: Record<string, Words> = {
+  'GET /': {
+    operationId: 'getPage',
+    tag: 'page',
+    summary: 'The heads-up page',
+    open: true,
+    answers: {
+      200: { says: 'The page', content: { 'text/html': text } },
+      '4XX': { says: 'A refusal', content: { 'application/json': ErrorBodySchema } }
+    }
+  },
+  'GET /healthz': {
+    operationId: 'getHealth',
+    tag: 'operations',
+    summary: 'Whether it is there',
+    open: true,
+    answers: { 200: { says: 'It is. The header x-readyroom names release and instance', content: { 'text/plain': text } } }
+  },
+  'GET /metrics': {
+    operationId: 'getMetrics',
+    tag: 'operations',
+    summary: 'Numbers for Prometheus',
+    description: 'Only where READYROOM_METRICS is on; 404 elsewhere, and on the Worker.',
+    answers: { 200: { says: 'The text format of Prometheus', content: { 'text/plain': text } } }
+  },
+  'GET /api/openapi.json': {
+    operationId: 'getDescription', tag: 'operations', summary: 'This document', answers: { 200: { says: 'The document' } }
+  },
+  'GET /api/tickets': {
+    operationId: 'listTickets',
+    tag: 'tickets',
+    summary: 'What the page shows',
+    description: 'Pending tickets, and those settled in the last five minutes. A context over 4,096 characters is cut and marked.',
+    answers: { 200: { says: 'The tickets, and the server\'s clock' } }
+  },
+  'GET /api/tickets/{id}': { operationId: 'getTicket', tag: 'tickets', summary: 'One ticket, whole', answers: { 200: ticket } },
+  'GET /api/history': {
+    operationId: 'getHistory',
+    tag: 'tickets',
+    summary: 'Settled tickets, newest first',
+    answers: { 200: { says: 'A page; next is the before of the following one, and absent on the last' } }
+  },
+  'GET /api/audit': {
+    operationId: 'getAudit',
+    tag: 'tickets',
+    summary: 'Entries of the audit log, in order',
+    description: 'For export and backup. A page may hold fewer entries than were asked for; the log ends with an empty one.',
+    answers: { 200: { says: 'A page' } }
+  },
+  'GET /api/events': {
+    operationId: 'getEvents',
+    tag: 'tickets',
+    summary: 'Changes of tickets, as server-sent events',
+    description: 'Event ticket, data the ticket, id the seq of the audit log; Last-Event-ID goes on from there. Event reset: read the list anew.',
+    answers: {
+      200: { says: 'The stream', content: { 'text/event-stream': text } },
+      501: { says: 'There is none on the Worker: poll the list', content: { 'text/plain': text } }
+    }
+  },
+  'POST /api/answer': {
+    operationId: 'answerTicket',
+    tag: 'tickets',
+    summary: 'Settles a ticket with a person\'s answer',
+    description: 'TICKET_SETTLED carries the ticket as somebody else has settled it.',
+    answers: { 200: ticket }
+  },
+  'POST /api/undo': {
+    operationId: 'undoAnswer',
+    tag: 'tickets',
+    summary: 'Takes a person\'s answer back, within five minutes',
+    description: 'TICKET_SETTLED and UNDO_WINDOW_PASSED carry the ticket.',
+    answers: { 200: ticket }
+  },
+  'POST /mcp': { ...agents, operationId: 'callMcp', summary: 'MCP, without a stream: each ask_human names its own' },
+  'POST /mcp/{stream}': {
+    ...agents,
+    operationId: 'callMcpOfStream',
+    summary: 'MCP for the agent that the address names',
+    params: Type.Object({ stream: Type.String({ minLength: 1, maxLength: 100, description: 'Which agent asks, percent-encoded' }) })
+  }
+}
