@@ -49,6 +49,10 @@ async function execute (line: CommandLine): Promise<number | undefined> {
     }
     case 'setup':
       return setUp(line)
+    case 'doctor': {
+      const { doctorHere } = await import('./lib/node/commands/doctor-here')
+      return doctorHere({ line, cwd: workingFolder(), out, note })
+    }
     case 'audit': {
       const { stateDir } = readConfig({ flags, cwd: workingFolder() })
       return audit({ stateDir, json, verify, head, since, out, note })

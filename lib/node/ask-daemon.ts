@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { DaemonStatus } from '../../schemas/internal'
+import type { DaemonStatus, JoinReply } from '../../schemas/internal'
 import type { Config } from './config'
 import { readDaemonFile, type DaemonFile } from './daemon-file'
 import { LinkError } from './exchange'
 import { acquireFolder, FolderError, FolderHeldError, LOCK_FILE } from './folder-lock'
+import type { DaemonSettings } from './internal-options'
 import { Link } from './link'
 import { askPortHolder } from './port-holder'
+import { unseal } from './proof'
 import { folderHeldInSilence, folderReplaced } from './refusals'
 
 const PROVE_MS = 5_000
@@ -34,6 +36,30 @@ export async function askDaemon (where: Whereabouts): Promise<DaemonStatus | und
   const { link } = found
   try {
     return await link.call<DaemonStatus>('GET', '/internal/status', undefined, { timeoutMs: CALL_MS })
+  } catch (err) {
+    if (isGone(err)) return undefined
+    throw err instanceof LinkError ? folderHeldInSilence(where.stateDir) : err
+  } finally {
+    link.close()
+  }
+}
+
+export interface Inspected {
+  status: DaemonStatus
+  settings: DaemonSettings
+}
+
+/**
+ * What a daemon of this version's protocol runs with, its token too, which is for comparing only. Undefined where none runs.
+ * @throws RefusedError when it does not answer
+ */
+export async function inspectDaemon (where: Whereabouts): Promise<Inspected | undefined> {
+  const found = await findDaemon(where)
+  if (found === undefined) return undefined
+  const { link } = found
+  try {
+    const { status, sealed } = await link.call<JoinReply>('GET', '/internal/join', undefined, { timeoutMs: CALL_MS })
+    return { status, settings: JSON.parse(unseal(link.file.secret, sealed)) as DaemonSettings }
   } catch (err) {
     if (isGone(err)) return undefined
     throw err instanceof LinkError ? folderHeldInSilence(where.stateDir) : err

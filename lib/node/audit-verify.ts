@@ -22,12 +22,16 @@ export interface AuditReport {
   unfinished?: number
   /** Whether the hash that was noted elsewhere is that of an entry, and of which. Where not, the log was cut or rewritten. */
   noted?: { hash: string, seq: number | undefined }
+  /** It was told to stop before the end; what is said holds for what it had read. */
+  stopped?: true
 }
 
 export interface VerifyOptions {
   /** A hash noted at some earlier time: 64 hex digits. */
   head?: string
   io?: Disk
+  /** Stops before the end when it aborts. */
+  signal?: AbortSignal
 }
 
 export interface ReadOptions {
@@ -40,22 +44,22 @@ export interface ReadOptions {
 const LOOKS = 3
 
 /** Checks the whole audit log of a state folder, line by line; it may be one that a daemon writes to. No log is an empty one. */
-export async function verifyAudit (dir: string, { head: noted, io = realDisk }: VerifyOptions = {}): Promise<AuditReport> {
+export async function verifyAudit (dir: string, { head: noted, io = realDisk, signal }: VerifyOptions = {}): Promise<AuditReport> {
   const path = join(dir, LOG_FILE)
   const hash = noted?.toLowerCase()
-  let run: Run = { mark: { head: EMPTY_HEAD, end: 0 }, found: undefined, bad: undefined }
+  let run: Run = { mark: { head: EMPTY_HEAD, end: 0 }, found: undefined, bad: undefined, stopped: false }
   const file = await openLog(io, path)
   if (file !== undefined) {
     try {
       for (let look = 1; look <= LOOKS; look++) {
-        run = await checkFrom(file, run, hash)
+        run = await checkFrom(file, run, hash, signal)
         if (run.bad?.whole !== true) break
       }
     } finally {
       await file.close()
     }
   }
-  const { mark, found, bad } = run
+  const { mark, found, bad, stopped } = run
 
   return {
     path,
@@ -64,7 +68,8 @@ export async function verifyAudit (dir: string, { head: noted, io = realDisk }: 
     head: mark.head,
     ...(bad?.whole === true && { fault: { line: mark.head.seq + 1, reason: bad.reason } }),
     ...(bad?.whole === false && { unfinished: bad.bytes }),
-    ...(noted !== undefined && { noted: { hash: noted, seq: found } })
+    ...(noted !== undefined && { noted: { hash: noted, seq: found } }),
+    ...(stopped && { stopped })
   }
 }
 
@@ -95,19 +100,20 @@ export async function * readAudit (dir: string, { since = 0, io = realDisk }: Re
   }
 }
 
-interface Run { mark: LogMark, found: number | undefined, bad: { reason: string, whole: boolean, bytes: number } | undefined }
+interface Run { mark: LogMark, found: number | undefined, bad: { reason: string, whole: boolean, bytes: number } | undefined, stopped: boolean }
 
 /** Goes on behind the mark, up to the first line that does not hold or the end. */
-async function checkFrom (file: DiskFile, { mark, found }: Run, hash: string | undefined): Promise<Run> {
+async function checkFrom (file: DiskFile, { mark, found }: Run, hash: string | undefined, signal: AbortSignal | undefined): Promise<Run> {
   for await (const lines of readLines(file, mark.end, await file.size())) {
+    if (signal?.aborted) return { mark, found, bad: undefined, stopped: true }
     for (const line of lines) {
       const { entry, fault } = checkAt(line, mark)
-      if (entry === undefined) return { mark, found, bad: { reason: fault, whole: line.whole, bytes: line.end - line.start } }
+      if (entry === undefined) return { mark, found, bad: { reason: fault, whole: line.whole, bytes: line.end - line.start }, stopped: false }
       mark = { head: headAt(entry), end: line.end }
       if (entry.hash === hash) found = entry.seq
     }
   }
-  return { mark, found, bad: undefined }
+  return { mark, found, bad: undefined, stopped: false }
 }
 
 async function openLog (disk: Disk, path: string): Promise<DiskFile | undefined> {

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { CLIENT_NAMES, type ClientName, SCOPES, type Scope } from './clients/names'
 import { ConfigError, FLAGS, type Flag, type Flags } from './config'
 
-export const COMMANDS = ['serve', 'status', 'stop', 'setup', 'audit', 'help'] as const
+export const COMMANDS = ['serve', 'status', 'stop', 'setup', 'doctor', 'audit', 'help'] as const
 export type CommandName = 'stdio' | typeof COMMANDS[number]
 
 export interface CommandLine {
@@ -26,6 +26,8 @@ export interface CommandLine {
   inlineToken?: true
   /** An address of a Ready Room, not looked at yet. */
   url?: string
+  quick?: true
+  fix?: true
 }
 
 const SWITCHES = {
@@ -40,13 +42,15 @@ const SWITCHES = {
   url: { type: 'string' },
   write: { type: 'boolean' },
   instructions: { type: 'boolean' },
-  'inline-token': { type: 'boolean' }
+  'inline-token': { type: 'boolean' },
+  quick: { type: 'boolean' },
+  fix: { type: 'boolean' }
 } as const
 
 /** Flags that belong to a command of their own; settings go with every one. */
 const ONLY: Record<string, CommandName[]> = {
   linger: ['serve'],
-  json: ['status', 'audit'],
+  json: ['status', 'audit', 'doctor'],
   verify: ['audit'],
   head: ['audit'],
   since: ['audit'],
@@ -54,7 +58,9 @@ const ONLY: Record<string, CommandName[]> = {
   write: ['setup'],
   instructions: ['setup'],
   'inline-token': ['setup'],
-  url: ['setup']
+  url: ['setup', 'doctor'],
+  quick: ['doctor'],
+  fix: ['doctor']
 }
 
 const SETTINGS = Object.fromEntries(FLAGS.map(flag => [flag, { type: 'string' }])) as Record<Flag, { type: 'string' }>
@@ -79,7 +85,7 @@ export function readCommandLine (argv: string[]): CommandLine {
 
   const command: CommandName = asksHelp ? 'help' : word ?? 'stdio'
   const {
-    help, version = false, linger = false, json = false, verify = false, head, since, scope, url, write, instructions, 'inline-token': inlineToken, ...flags
+    help, version = false, linger = false, json = false, verify = false, head, since, scope, url, write, instructions, 'inline-token': inlineToken, quick, fix, ...flags
   } = values
   if (command !== 'help') {
     for (const [flag, commands] of Object.entries(ONLY)) {
@@ -105,7 +111,9 @@ export function readCommandLine (argv: string[]): CommandLine {
     ...(url !== undefined && { url }),
     ...(write && { write }),
     ...(instructions && { instructions }),
-    ...(inlineToken && { inlineToken })
+    ...(inlineToken && { inlineToken }),
+    ...(quick && { quick }),
+    ...(fix && { fix })
   }
 }
 

@@ -4,13 +4,14 @@ import { RefusedError } from './refused'
 
 // Every way in which a process can be refused a place at the queue, each naming what is at odds and what to do about it.
 
-const find = (port: number): string => process.platform === 'win32'
+/** The command that says which program listens on a port. */
+export const portFinder = (port: number): string => process.platform === 'win32'
   ? `netstat -ano | findstr :${port}`
   : process.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`
 
 export const portHeldByStranger = (port: number, silent: boolean): RefusedError => new RefusedError(
   `Port ${port} is held by something that is not this Ready Room${silent ? ' or does not answer' : ''}. ` +
-  `Find it with "${find(port)}" and stop it, or set READYROOM_PORT to another port, the same for every agent.`)
+  `Find it with "${portFinder(port)}" and stop it, or set READYROOM_PORT to another port, the same for every agent.`)
 
 export const portHeldByOtherUser = (port: number, { version }: Identity): RefusedError => new RefusedError(
   `Port ${port} is held by another user's Ready Room (version ${version}). Set READYROOM_PORT to a port of your own, the same for every agent.`)
@@ -24,7 +25,7 @@ export const portHeldByOtherFolder = (port: number, own: string, { state_dir: th
 
 export const folderReplaced = (port: number, dir: string): RefusedError => new RefusedError(
   `The Ready Room on port ${port} runs on the state folder ${dir}, which has been removed or replaced since. ` +
-  `Find it with "${find(port)}", end it, and start again.`)
+  `Find it with "${portFinder(port)}", end it, and start again.`)
 
 export const folderHeldOnOtherPort = (dir: string, own: number, theirs: number): RefusedError => new RefusedError(
   `The state folder ${dir} is held by a Ready Room on port ${theirs}; here the port is ${own}. ` +

@@ -28,9 +28,9 @@ t.test('help and version are all that is on standard output, and nothing is star
     const { code, stdout, stderr } = await world.run(argv)
     t.equal(code, 0)
     t.equal(stderr, '')
-    for (const word of ['readyroom serve', 'readyroom status', 'readyroom stop', 'readyroom setup', 'readyroom audit', '--port', 'READYROOM_TOKEN', 'Exit codes']) t.ok(stdout.includes(word), word)
+    for (const word of ['readyroom serve', 'readyroom status', 'readyroom stop', 'readyroom setup', 'readyroom doctor', 'readyroom audit', '--port', 'READYROOM_TOKEN', 'Exit codes']) t.ok(stdout.includes(word), word)
   }
-  for (const command of ['serve', 'status', 'stop', 'setup', 'audit']) {
+  for (const command of ['serve', 'status', 'stop', 'setup', 'doctor', 'audit']) {
     const { code, stdout } = await world.run([command, '--help'])
     t.equal(code, 0)
     t.ok(stdout.startsWith(`readyroom ${command}`))

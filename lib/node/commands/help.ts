@@ -26,6 +26,7 @@ const TEXTS: Record<CommandName, string> = {
   readyroom status     says what runs
   readyroom stop       ends what runs
   readyroom setup      tells an MCP client of it: claude, codex, gemini, cursor, vscode or opencode
+  readyroom doctor     looks for what is wrong, and says what mends it
   readyroom audit      reads and checks the audit log
   readyroom help COMMAND, readyroom --help, readyroom --version
 
@@ -67,6 +68,17 @@ changed is kept beside the new one. Twice changes nothing.
   --instructions       prints the paragraph that teaches an agent when to ask, for CLAUDE.md or AGENTS.md
 
 --port, --state-dir and the other settings, flags or variables, go into an entry that starts Ready Room.
+`,
+  doctor: `readyroom doctor [--url ADDRESS] [--quick] [--fix] [--json]
+
+Looks at Node, the settings, the state folder, the audit log, the port, the daemon, the entries of clients and the clock,
+and says what is wrong and which command mends it. Exit code 1 where something is.
+
+  --url ADDRESS        looks at a Ready Room from outside too: its proxy, its guards, its event stream and its clock;
+                       the token is that of READYROOM_TOKEN
+  --quick              leaves out the chain of the audit log, which takes a while where it is long
+  --fix                mends what can do no harm: modes in the state folder, a stale daemon.json, left *.tmp files
+  --json               one JSON object: {"ok", "checks": [{"id", "status", "message", "fix"}]}
 `,
   audit: `readyroom audit [--since TIME] [--json]
 readyroom audit --verify [--head HASH] [--json]

@@ -32,6 +32,12 @@ t.test('a log that holds is reported with its head, while the daemon has it open
   t.strictSame(await verifyAudit(dir), { path, ok: true, entries: 5, head: store.head() })
 })
 
+t.test('a check that is told to stop says for how much it speaks', async t => {
+  const { dir } = await written(t, 3)
+  t.match(await verifyAudit(dir, { signal: AbortSignal.abort() }), { ok: true, entries: 0, stopped: true })
+  t.equal((await verifyAudit(dir, { signal: new AbortController().signal })).stopped, undefined)
+})
+
 t.test('no log and an empty log are logs without entries', async t => {
   const dir = testFolder(t)
   const path = join(dir, 'audit.jsonl')

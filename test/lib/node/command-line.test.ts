@@ -31,18 +31,19 @@ t.test('what the audit log is asked is read strictly', async t => {
   ]) t.equal(readCommandLine(['audit', '--since', text!]).since, since)
 })
 
-t.test('a client to set up is read with its flags', async t => {
+t.test('a client to set up, and what the doctor looks at, are read with their flags', async t => {
   t.match(readCommandLine(['setup', 'claude', '--write', '--scope=project', '--stream', 'my repo (v2)']), {
     command: 'setup', client: 'claude', write: true, scope: 'project', flags: { stream: 'my repo (v2)' }
   })
   t.match(readCommandLine(['setup', 'codex', '--url', 'https://desk.example', '--inline-token']), { client: 'codex', url: 'https://desk.example', inlineToken: true })
   t.match(readCommandLine(['setup', '--instructions']), { command: 'setup', instructions: true, client: undefined })
   t.match(readCommandLine(['setup', '--help']), { command: 'help', topic: 'setup' })
+  t.match(readCommandLine(['doctor', '--quick', '--fix', '--json', '--url', 'http://x']), { command: 'doctor', quick: true, fix: true, json: true, url: 'http://x' })
 })
 
 t.test('whatever is not understood is refused with a sentence, as a matter of the command line', async t => {
   const cases: Array<[string[], RegExp]> = [
-    [['run'], /no command "run"; there are serve, status, stop, setup, audit, help/],
+    [['run'], /no command "run"; there are serve, status, stop, setup, doctor, audit, help/],
     [[''], /no command ""/],
     [['serve', 'now'], /serve takes flags only/],
     [['help', 'me'], /no help on that/],
@@ -52,7 +53,7 @@ t.test('whatever is not understood is refused with a sentence, as a matter of th
     [['--port'], /--port needs a value/],
     [['--port', '--json'], /--port needs a value.*--port=VALUE/],
     [['--json=yes', 'status'], /'--json' does not take an argument/],
-    [['--json'], /--json goes with readyroom status and readyroom audit/],
+    [['--json'], /--json goes with readyroom status and readyroom audit and readyroom doctor/],
     [['serve', '--json'], /--json goes with .* not with readyroom serve/],
     [['--linger'], /--linger goes with readyroom serve/],
     [['status', '--verify'], /--verify goes with readyroom audit, not with readyroom status/],
@@ -70,7 +71,9 @@ t.test('whatever is not understood is refused with a sentence, as a matter of th
     [['setup', 'claude', '--instructions', '--write'], /--instructions .* goes without --write/],
     [['setup', 'claude', '--scope', 'project', '--inline-token'], /--inline-token goes without --scope project/],
     [['setup', 'claude', '--url', 'http://x', '--port', '9000'], /--port goes without --url/],
-    [['status', '--write'], /--write goes with readyroom setup, not with readyroom status/]
+    [['status', '--write'], /--write goes with readyroom setup, not with readyroom status/],
+    [['doctor', 'claude'], /doctor takes flags only/],
+    [['setup', 'claude', '--fix'], /--fix goes with readyroom doctor/]
   ]
   for (const [argv, expected] of cases) {
     try {
