@@ -1,8 +1,8 @@
-import { cpSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { cpSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { boxesIn, commandsOf } from '../helpers/docs'
-import { emptyFolder, install, ROOT as root } from '../helpers/packed'
+import { emptyFolder, install, provide, ROOT as root } from '../helpers/packed'
 import { createWorld, eventually, type Finished, type Running, type World } from '../helpers/process'
 
 t.setTimeout(240_000)
@@ -47,6 +47,19 @@ t.test('every row of the table is about a command that the README has', async t 
     if (!general.includes(String(pattern))) t.ok(commands.some(command => pattern.test(command)), String(pattern))
   }
   t.equal(readFileSync(join(root, '.ci/run'), 'utf8').trimEnd().split('\n').at(-1), 'npm ci && npm test')
+})
+
+t.test("the README's application asks, where only the package and Fastify are", async t => {
+  const world = await createWorld(t)
+  const folder = join(world.home, FRESH)
+  cpSync(only, folder, { recursive: true, verbatimSymlinks: true })
+  provide(folder, 'fastify')
+  const [box] = boxesIn('README.md', 'ts')
+  writeFileSync(join(folder, 'app.mjs'), `${box}\nconsole.log(id)\nawait app.close()\n`)
+  const { code, stdout, stderr } = await world.startShell('exec node app.mjs', [], { cwd: FRESH, stdio: ['ignore', 'pipe', 'pipe'] }).finished
+  t.equal(code, 0, stderr)
+  const { event, ticket } = JSON.parse(readFileSync(join(folder, 'state/audit.jsonl'), 'utf8'))
+  t.match({ event, ...ticket }, { event: 'enqueued', id: stdout.trim(), question: 'Release 1.2.3?', stream: 'releases', status: 'pending' })
 })
 
 t.test('everything that the README leads to is there', async t => {
