@@ -48,7 +48,11 @@ t.test('what has stopped is told, and what became of its tickets', async t => {
 t.test('a client that takes over is named, at once or a little later', async t => {
   const stopped = daemon({ clients: [{ pid: 12, version: '1.2.3' }] })
   const heir = daemon({ pid: 12, instance: 'i-2' })
-  for (const result of [await said({ pid: 4711, stopped, successor: heir }), await said({ pid: 4711, stopped, successor: undefined }, [undefined, undefined, heir])]) {
+  const results = [
+    await said({ pid: 4711, stopped, successor: heir }),
+    await said({ pid: 4711, stopped, successor: undefined }, [undefined, undefined, heir])
+  ]
+  for (const result of results) {
     t.equal(result.code, 0)
     t.match(result.text, /pid 4711\) has stopped\. A process that was attached to it \(pid 12\) has taken over/)
   }
