@@ -42,7 +42,7 @@ try {
   const program = emitDeclarations(folder)
   for (const source of program.getSourceFiles()) {
     const path = source.fileName
-    if (path.startsWith(join(root, 'schemas/'))) await writeFile(join(folder, 'schemas', basename(path, '.ts') + '.d.ts'), flatten(program, source))
+    if (path.startsWith(join(root, 'schemas/')) && path.endsWith('.ts')) await writeFile(join(folder, 'schemas', basename(path, '.ts') + '.d.ts'), flatten(program, source))
   }
   const bundle = await rollup({
     input: join(folder, 'index.d.ts'),
