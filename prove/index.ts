@@ -8,7 +8,8 @@ const runs: Record<string, () => Promise<Run>> = {
   disk: async () => (await import('./disk')).disk,
   model: async () => (await import('./model')).model,
   election: async () => (await import('./election')).election,
-  soak: async () => (await import('./soak')).soak
+  soak: async () => (await import('./soak')).soak,
+  hostile: async () => (await import('./hostile')).hostile
 }
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean', default: false }, seed: { type: 'string' } }, allowPositionals: true })
