@@ -25,8 +25,18 @@ async function whyNoProxy () {
   return await says('nginx', '-v') === undefined ? 'there is no nginx on the PATH (Debian: apt-get install nginx-light; caddy is tried too where there is one)' : undefined
 }
 
+const CLIENTS = '@anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai'
+
+// They are a gigabyte, and are asked for what they are today, not for a version of then.
+async function whyNoClients () {
+  const folder = process.env.READYROOM_TEST_CLIENTS
+  if (folder === undefined) return `READYROOM_TEST_CLIENTS names no folder with clients in it. To make one: npm install --prefix clients ${CLIENTS}; READYROOM_TEST_CLIENTS=$PWD/clients npm run test:clients`
+  if (!existsSync(`${folder}/node_modules/.bin`)) return `${folder} has no clients in it: npm install --prefix ${folder} ${CLIENTS}`
+}
+
 export const aside = {
   container: { why: whyNoEngine, folders: ['test/container/container.test.ts'] },
   'container-arm64': { why: whyNoArm64, folders: ['test/container/arm64.test.ts'] },
-  proxy: { why: whyNoProxy, folders: ['test/proxy'] }
+  proxy: { why: whyNoProxy, folders: ['test/proxy'] },
+  clients: { why: whyNoClients, folders: ['test/clients'] }
 }

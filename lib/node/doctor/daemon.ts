@@ -71,7 +71,7 @@ async function settings ({ config, flags, place: { env } }: Scene, protocol: num
 
 const FIELDS: Array<[Flag, keyof DaemonSettings & keyof Config]> = [
   ['token', 'token'], ['bind', 'bind'], ['port', 'port'], ['state-dir', 'stateDir'], ['allowed-origins', 'allowedOrigins'],
-  ['origin-policy', 'originPolicy'], ['trust-proxy', 'trustProxy'], ['frame-ancestors', 'frameAncestors']
+  ['origin-policy', 'originPolicy'], ['trust-proxy', 'trustProxy'], ['frame-ancestors', 'frameAncestors'], ['metrics', 'metrics']
 ]
 
 const say = (value: unknown): string => value === undefined || (Array.isArray(value) && value.length === 0) ? 'nothing' : Array.isArray(value) ? value.join(', ') : String(value)
