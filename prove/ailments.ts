@@ -47,7 +47,7 @@ export class SmallDisk {
 
   static mount (dir: string): SmallDisk | undefined {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'tmpfs', dir], { stdio: 'ignore' })
+    const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=0700', 'tmpfs', dir], { stdio: 'ignore' })
     return status === 0 ? new SmallDisk(dir) : undefined
   }
 

@@ -52,7 +52,7 @@ export class DiskWorld {
   private constructor (machine: Machine, ailment: Ailment, small: boolean, next: () => number, totals: DiskTotals) {
     this.#machine = machine
     this.#ailment = ailment
-    this.#name = small ? `${ailment.name} (a file system of 1 MiB)` : ailment.name
+    this.#name = small ? `${ailment.name} (a file system of 8 MiB)` : ailment.name
     this.#next = next
     this.#totals = totals
     this.#check = new Check(machine, this.#ledger)
@@ -94,7 +94,8 @@ export class DiskWorld {
       this.#disk?.unmount()
       await machine.close()
     }
-    return this.#broken.map(sentence => `${this.#name}, ${at}: ${sentence}`)
+    // Many callers are told the same.
+    return [...new Set(this.#broken)].map(sentence => `${this.#name}, ${at}: ${sentence}`)
   }
 
   async #start (): Promise<void> {
