@@ -27,6 +27,6 @@ export function daemonOpener ({ version, log }: ServerOptions): (context: OpenDa
       throw err
     }
     const { desk, presence } = app.readyroom
-    return { port, desk, presence, close: () => app.close() }
+    return { port, desk, presence, isLogDeleted: () => store.isDeleted(), close: () => app.close() }
   }
 }

@@ -167,6 +167,11 @@ export class AuditLog {
     return false
   }
 
+  /** Whether the file that is written has a name still; false once it was deleted, which a move is not. */
+  isNamed (): Promise<boolean> {
+    return this.#file.isNamed()
+  }
+
   /** Tries once more to take back what is not to be there. */
   async close (): Promise<void> {
     this.#closed = true

@@ -24,11 +24,23 @@ export interface OpenDaemon {
   port: number
   desk: Desk
   presence: Presence
+  /** Whether the audit log was deleted under it. */
+  isLogDeleted (): Promise<boolean>
   /** Answers the waiters, ends the streams, and resolves when everything is durable and the folder's lock released. */
   close (): Promise<void>
 }
 
-export interface Leading { role: 'daemon', config: Config, instance: string, daemon: OpenDaemon, clients: AttachedClients, close (): Promise<void> }
+export interface Leading {
+  role: 'daemon'
+  config: Config
+  instance: string
+  daemon: OpenDaemon
+  clients: AttachedClients
+  /** Whether the state folder was deleted under it. */
+  isDeleted (): Promise<boolean>
+  close (): Promise<void>
+}
+
 export interface Following extends Joined { role: 'client' }
 export type Elected = Leading | Following
 
@@ -158,7 +170,9 @@ async function lead ({ config, version, openDaemon, ...candidate }: Candidate, l
     const { what, remedy } = explainDiskError(err)
     throw new RefusedError(`daemon.json cannot be written in the state folder ${lock.dir}: ${what}. ${remedy}.`, { cause: err })
   }
-  return { role: 'daemon', config, instance, daemon, clients, close }
+  // A log that is gone while daemon.json is there can be put back; with both gone it is the folder that was deleted.
+  const isDeleted = async (): Promise<boolean> => readDaemonFile(lock.dir)?.instance !== instance && await daemon.isLogDeleted()
+  return { role: 'daemon', config, instance, daemon, clients, isDeleted, close }
 }
 
 /** The port is somebody else's, though our folder is nobody's. A folder that was not chosen here gives way to the one in use. */

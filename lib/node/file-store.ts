@@ -122,6 +122,11 @@ export class FileTicketStore implements TicketStore {
     })
   }
 
+  /** Whether the audit log was deleted while it was written: nothing can be saved any more. */
+  async isDeleted (): Promise<boolean> {
+    return !await this.#opened.auditLog.isNamed()
+  }
+
   close (): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing

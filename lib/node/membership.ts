@@ -5,6 +5,7 @@ import type { AgentDesk, WaitOptions } from '../desk'
 import type { EnqueueInput } from '../lifecycle'
 import type { Config } from './config'
 import { elect, TIMINGS, type Candidate, type Elected, type Following, type Leading, type Timings } from './election'
+import { FolderWatch } from './folder-watch'
 import { HEIR_TIMINGS, install, needsHeir, raiseHeir, type HeirTimings } from './heir'
 import { Linger, LINGER_TIMINGS, type LingerTimings } from './linger'
 import type { Log } from './log'
@@ -24,9 +25,18 @@ export interface MembershipTimings extends Timings, HeirTimings {
   standBackMs: number
   /** Between two attempts of a process that was refused, in milliseconds. */
   refusedMs: number
+  /** Between two looks of a daemon at whether its folder is still there, in milliseconds. */
+  folderMs: number
 }
 
-export const MEMBERSHIP_TIMINGS: MembershipTimings = { ...TIMINGS, ...HEIR_TIMINGS, startMs: 30_000, standBackMs: 3_000, refusedMs: 1_000 }
+export const MEMBERSHIP_TIMINGS: MembershipTimings = {
+  ...TIMINGS,
+  ...HEIR_TIMINGS,
+  startMs: 30_000,
+  standBackMs: 3_000,
+  refusedMs: 1_000,
+  folderMs: 5_000
+}
 
 export interface MembershipOptions {
   config: Config
@@ -59,6 +69,7 @@ export class Membership implements AgentDesk {
   /** Whatever leads to the next place; never rejects. */
   #under: Promise<void> = Promise.resolve()
   #linger: Linger | undefined
+  #watch: FolderWatch | undefined
   #left: Promise<void> | undefined
   #standBackUntil = 0
 
@@ -174,8 +185,10 @@ export class Membership implements AgentDesk {
     this.#setRole(elected.role)
   }
 
-  #lead ({ config, daemon, clients }: Leading): void {
+  #lead (place: Leading): void {
+    const { config, daemon, clients, isDeleted } = place
     this.#seats.take(localSeat(daemon.desk))
+    this.#watch = new FolderWatch({ isDeleted, onDeleted: () => this.#beginAnew(place), everyMs: this.#timings.folderMs })
     if (config.linger) {
       const onIdle = (): void => { this.#quit('idle', false) }
       this.#linger = new Linger({ desk: daemon.desk, presence: daemon.presence, clients, onIdle, timings: this.#options.linger ?? LINGER_TIMINGS })
@@ -209,6 +222,14 @@ export class Membership implements AgentDesk {
     else this.#electAgain(true, this.#close(place))
   }
 
+  /** Whoever deletes the folder deletes the queue; those who are here go on with an empty one. */
+  #beginAnew (place: Leading): void {
+    if (this.#place !== place || this.#left !== undefined) return
+    this.#options.log.error({ stateDir: place.config.stateDir }, 'The state folder was deleted, and every ticket with it')
+    if (this.#config.linger) this.#quit('idle', false)
+    else this.#electAgain(false, this.#close(place))
+  }
+
   #electAgain (handsOver: boolean, after: Promise<void> = Promise.resolve()): void {
     this.#seats.vacate()
     this.#place = undefined
@@ -239,6 +260,7 @@ export class Membership implements AgentDesk {
 
   async #close (place: Leading): Promise<void> {
     this.#linger?.stop()
+    this.#watch?.stop()
     this.#seats.vacate()
     await place.close().catch(err => this.#options.log.error({ err }, 'The daemon did not close cleanly; every acknowledged ticket is safe'))
   }

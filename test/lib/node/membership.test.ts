@@ -7,6 +7,7 @@ import { DAEMON_FILE, PROTOCOL, readDaemonFile, type DaemonFile } from '../../..
 import { acquireFolder } from '../../../lib/node/folder-lock'
 import { newSecret } from '../../../lib/node/proof'
 import { daemonOpener } from '../../../server'
+import { testFolder } from '../../helpers/folder'
 import { configOf, member } from '../../helpers/member'
 import { eventually, freePort } from '../../helpers/process'
 import { squat, type Squatter } from '../../helpers/squatter'
@@ -406,6 +407,40 @@ t.test('a folder that was removed under a running daemon is said to be', async t
   await t.rejects(member(t, at).membership.start(), {
     name: 'RefusedError', message: new RegExp(`port ${at.port} runs on the state folder ${at.stateDir}, which has been removed or replaced`)
   })
+})
+
+t.test('a daemon whose folder was deleted lets go of the port, and those who are here go on with an empty queue', async t => {
+  const at = { stateDir: testFolder(t), port: await freePort() }
+  const members = [member(t, { ...at, timings: { folderMs: 20 } }), member(t, { ...at, timings: { folderMs: 20 } })]
+  for (const { membership } of members) await membership.start()
+  await members[0]!.membership.ask(ask)
+  rmSync(at.stateDir, { recursive: true })
+  await eventually(async () => (await askDaemon(configOf(at)).catch(() => undefined))?.clients.length === 1 || undefined, 'both to have a place again')
+  t.match(await askDaemon(configOf(at)), { pending: 0, state_dir: at.stateDir })
+  for (const { membership } of members) t.match(await membership.ask(ask), ask)
+  t.match(await stopDaemon(configOf(at)), { stopped: { pending: 2 } }, 'and it can be stopped')
+})
+
+t.test('a lingering daemon whose folder was deleted ends', async t => {
+  const at = await place(t)
+  const first = member(t, at)
+  await first.membership.start()
+  await first.membership.ask(ask)
+  await first.membership.leave({ successor: false })
+  const lingering = member(t, { ...at, linger: true, timings: { folderMs: 20 } })
+  t.equal(await lingering.membership.start(), 'daemon')
+  rmSync(at.stateDir, { recursive: true })
+  t.equal(await lingering.membership.ended, 'idle')
+  t.notOk(existsSync(at.stateDir), 'and leaves no folder')
+})
+
+t.test('a daemon whose audit log alone was deleted waits for it to be put back', async t => {
+  const at = await place(t)
+  const { membership, roles } = member(t, { ...at, timings: { folderMs: 10 } })
+  await membership.start()
+  rmSync(join(at.stateDir, 'audit.jsonl'))
+  for (let n = 0; n < 5; n++) await t.rejects(membership.ask(ask), { code: 'STORE_UNAVAILABLE' })
+  t.same(roles, ['daemon'])
 })
 
 const HASTY = { lookMs: 50, idleLookMs: 20, graceMs: 50 }
