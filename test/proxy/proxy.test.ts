@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Ticket } from '../../schemas/ticket'
 import { card, launchBrowser, openPage, recent } from '../helpers/browser'
-import { createWorld, eventually, freePort } from '../helpers/process'
+import { createWorld, eventually, freePort, type World } from '../helpers/process'
 import { caddy, isThere, nginx, type Proxy, type StartProxy } from '../helpers/proxy'
 
 const TOKEN = 'the-token-behind-the-proxy'
@@ -13,7 +13,7 @@ else t.comment('caddy is not on the PATH; nginx alone is tried')
 const browser = await launchBrowser(t)
 
 /** Ready Room as the page says to set it up, and the proxy before it. */
-async function setUp (t: Test, start: StartProxy): Promise<Proxy & { prefix: string, direct: string }> {
+async function setUp (t: Test, start: StartProxy): Promise<Proxy & { prefix: string, direct: string, world: World }> {
   const port = await freePort()
   const world = await createWorld(t, { port })
   const proxy = await start(t, { upstream: port, token: TOKEN })
@@ -21,7 +21,7 @@ async function setUp (t: Test, start: StartProxy): Promise<Proxy & { prefix: str
     env: { READYROOM_TOKEN: TOKEN, READYROOM_ALLOWED_ORIGINS: proxy.origin, READYROOM_TRUST_PROXY: 'loopback' }
   })
   await daemon.opened()
-  return { ...proxy, prefix: `${proxy.origin}/ready`, direct: world.url }
+  return { ...proxy, prefix: `${proxy.origin}/ready`, direct: world.url, world }
 }
 
 async function call<T> (prefix: string, path: string, body: object, headers: Record<string, string> = {}): Promise<{ status: number, body: T }> {
@@ -46,6 +46,14 @@ async function ask (prefix: string, question: string, stream = 'my-project', hea
 }
 
 for (const [name, start] of Object.entries(proxies)) {
+  t.test(`${name}: the doctor looks through it, and finds nothing amiss`, async t => {
+    const { prefix, world } = await setUp(t, start)
+    const { stdout } = await world.run(['doctor', '--json', '--url', prefix], { env: { READYROOM_TOKEN: TOKEN } })
+    const checks = (JSON.parse(stdout) as { checks: Array<{ id: string, status: string }> }).checks.filter(({ id }) => id.startsWith('url-'))
+    t.strictSame(checks.map(({ id, status }) => `${id} ${status}`),
+      ['url-reach ok', 'url-page ok', 'url-token ok', 'url-events ok', 'url-origin ok', 'url-clock ok'], stdout)
+  })
+
   t.test(`${name}: a person drains the queue under a sub-path, with and without the slash, and news comes by itself`, async t => {
     const { prefix, origin } = await setUp(t, start)
     const context = await browser.newContext()

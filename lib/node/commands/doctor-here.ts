@@ -37,7 +37,7 @@ export function doctorHere (
     now: Date.now,
     statfs: statfsSync,
     quick,
-    auditMs: AUDIT_MS,
+    auditTime: () => AbortSignal.timeout(AUDIT_MS),
     httpMs: HTTP_MS,
     url
   }

@@ -6,7 +6,7 @@ import { LOG_FILE } from '../audit-log'
 import { realDisk } from '../disk'
 import { MAX_LINE } from '../lines'
 import { DamagedSnapshotError, readSnapshot, SNAPSHOT_FILE } from '../snapshot'
-import { count, fail, type Look, mebibytes, ok, warn } from './scene'
+import { fail, type Look, mebibytes, ok, warn } from './scene'
 
 /** So much of the log behind its snapshot is read in about a second at the next start. */
 const BEHIND_WARN = 64 * 1024 * 1024
@@ -23,13 +23,13 @@ export const SET_CLOCK: Partial<Record<NodeJS.Platform, string>> & { other: stri
 
 /** The snapshot, the chain of the audit log, and the clock against its last entry. */
 export const lookAtRecord: Look = async scene => {
-  const { config: { stateDir }, quick, auditMs } = scene
+  const { config: { stateDir }, quick, auditTime } = scene
   const path = join(stateDir, LOG_FILE)
   // Before the log, which only grows: what a daemon writes meanwhile cannot make the snapshot look too long.
   const snapshot = await lookAtSnapshot(stateDir)
   if (!existsSync(path)) return [...snapshot, ok('audit', 'no audit log yet; it begins with the first ticket')]
   if (quick) return [...snapshot, ok('audit', 'not looked at (--quick)'), ...await clock(scene)]
-  const report = await verifyAudit(stateDir, { signal: AbortSignal.timeout(auditMs) })
+  const report = await verifyAudit(stateDir, { signal: auditTime() })
   return [...snapshot, chain(report), ...await clock(scene)]
 }
 
@@ -38,7 +38,7 @@ function chain ({ path, ok: holds, entries, fault, stopped }: AuditReport): Chec
     return fail('audit', `Line ${fault.line} of ${path} ${fault.reason}: the log was damaged or changed.`,
       'readyroom audit --verify says more; end Ready Room, and put back a copy of the file from a backup')
   }
-  if (stopped) return warn('audit', `${count(entries, 'entry').replace('entrys', 'entries')} hold; the rest was not looked at, since it takes long.`, 'readyroom audit --verify')
+  if (stopped) return warn('audit', `${entries.toLocaleString('en')} ${entries === 1 ? 'entry holds' : 'entries hold'}; the rest was not looked at, since it takes long.`, 'readyroom audit --verify')
   return ok('audit', `${entries.toLocaleString('en')} ${entries === 1 ? 'entry, which holds' : 'entries, an unbroken chain'}`)
 }
 

@@ -19,8 +19,8 @@ export interface Scene {
   statfs: (path: string) => StatsFs
   /** Leaves out what takes a while. */
   quick: boolean
-  /** How long the chain of the audit log may be checked, in milliseconds. */
-  auditMs: number
+  /** Begins the time for which the chain of the audit log may be checked; aborts when it is over. */
+  auditTime: () => AbortSignal
   /** How long anything over HTTP may take, in milliseconds. */
   httpMs: number
   /** An address of a Ready Room to be looked at from outside. */
