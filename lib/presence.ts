@@ -1,10 +1,14 @@
 /** How long a page that polls counts as open after a read of the list, in milliseconds. A hidden page polls once a minute. */
 const POLL_COUNTS_MS = 75_000
+/** How long a read counts that none came before: a page opens its stream by then, or has read again; a script has not. */
+const FIRST_COUNTS_MS = 10_000
 
 /** Whether a heads-up page is open somewhere: a queue that a person is looking at is not closed under their eyes. */
 export class Presence {
   readonly #now: () => number
   #streams = 0
+  /** Until when somebody counts as polling. */
+  #polledUntil = -Infinity
   #lastPoll = -Infinity
 
   /** `now` is a monotonic clock, in milliseconds. */
@@ -19,6 +23,7 @@ export class Presence {
   openStream (): () => void {
     this.#streams++
     this.#lastPoll = -Infinity
+    this.#polledUntil = -Infinity
     let open = true
     return () => {
       if (open) this.#streams--
@@ -28,10 +33,12 @@ export class Presence {
 
   /** A page has read the list. */
   notePoll (): void {
-    this.#lastPoll = this.#now()
+    const now = this.#now()
+    this.#polledUntil = now + (now - this.#lastPoll < POLL_COUNTS_MS ? POLL_COUNTS_MS : FIRST_COUNTS_MS)
+    this.#lastPoll = now
   }
 
   isPageOpen (): boolean {
-    return this.#streams > 0 || this.#now() - this.#lastPoll < POLL_COUNTS_MS
+    return this.#streams > 0 || this.#now() < this.#polledUntil
   }
 }

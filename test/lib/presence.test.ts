@@ -17,16 +17,22 @@ t.test('a page counts as open while it has a stream', async t => {
   t.equal(presence.isPageOpen(), false)
 })
 
-t.test('a page that polls counts for seventy-five seconds after each read', async t => {
+t.test('a page that polls counts for seventy-five seconds after each read; a single read for ten', async t => {
   let now = 0
   const presence = new Presence(() => now)
+  const isOpenAt = (ms: number): boolean => {
+    now = ms
+    return presence.isPageOpen()
+  }
   presence.notePoll()
-  now = 74_999
-  t.equal(presence.isPageOpen(), true)
-  now = 75_000
-  t.equal(presence.isPageOpen(), false)
+  t.equal(isOpenAt(9_999), true)
+  t.equal(isOpenAt(10_000), false)
   presence.notePoll()
-  t.equal(presence.isPageOpen(), true)
+  t.equal(isOpenAt(84_999), true, 'who has read again within that time polls')
+  t.equal(isOpenAt(85_000), false)
+  presence.notePoll()
+  t.equal(isOpenAt(94_999), true)
+  t.equal(isOpenAt(95_000), false, 'after a pause it is a single read again')
 })
 
 t.test('who listens on the bus hears everything until they stop', async t => {
