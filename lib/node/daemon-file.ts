@@ -14,7 +14,9 @@ const DaemonFileSchema = Type.Object({
   started_at: Type.String(),
   instance: Type.String({ minLength: 1, maxLength: 100 }),
   secret: Type.String({ minLength: 32, maxLength: 200 }),
-  protocol: Type.Integer({ minimum: 0 })
+  protocol: Type.Integer({ minimum: 0 }),
+  /** Only where it is a loopback address that nobody would try: where it listens is looked for on the others. */
+  bind: Type.Optional(Type.String({ maxLength: 100 }))
 })
 
 /** How the daemon of a state folder is found. `pid` is for people to read: nothing trusts or signals it. */

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Desk } from '../desk'
+import { isLoopbackAddress } from '../origin'
 import type { Presence } from '../presence'
 import { AttachedClients } from './attached'
 import type { Config } from './config'
 import { PROTOCOL, readDaemonFile, removeDaemonFile, writeDaemonFile } from './daemon-file'
 import { explainDiskError } from './disk-error'
-import { LinkError } from './exchange'
+import { LinkError, localHosts } from './exchange'
 import { acquireFolder, FolderError, FolderHeldError, type FolderLock } from './folder-lock'
 import { settingsOf, type InternalOptions } from './internal-options'
 import { joinDaemon, type Joined } from './join'
@@ -164,7 +166,9 @@ async function lead ({ config, version, openDaemon, ...candidate }: Candidate, l
     }
   }
   try {
-    writeDaemonFile(lock.dir, { pid: process.pid, port: daemon.port, started_at: startedAt, instance, secret, protocol: PROTOCOL })
+    writeDaemonFile(lock.dir, {
+      pid: process.pid, port: daemon.port, started_at: startedAt, instance, secret, protocol: PROTOCOL, ...unlikely(config.bind)
+    })
   } catch (err) {
     await close()
     const { what, remedy } = explainDiskError(err)
@@ -174,6 +178,10 @@ async function lead ({ config, version, openDaemon, ...candidate }: Candidate, l
   const isDeleted = async (): Promise<boolean> => readDaemonFile(lock.dir)?.instance !== instance && await daemon.isLogDeleted()
   return { role: 'daemon', config, instance, daemon, clients, isDeleted, close }
 }
+
+/** What daemon.json says of an address that those who were not told it would not try. */
+const unlikely = (bind: string): { bind?: string } =>
+  isIP(bind) !== 0 && isLoopbackAddress(bind) && !localHosts('').includes(bind) ? { bind } : {}
 
 /** The port is somebody else's, though our folder is nobody's. A folder that was not chosen here gives way to the one in use. */
 async function withHolder (candidate: Candidate, holder: PortHolder): Promise<Elected | undefined> {

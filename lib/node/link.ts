@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http'
 import { fromBody } from '../errors'
+import { isLoopbackAddress } from '../origin'
 import { parse } from '../validate'
 import type { Static, TSchema } from 'typebox'
 import { ProveReplySchema, type ProveReply } from '../../schemas/internal'
@@ -44,7 +45,7 @@ export class Link {
    * @throws LinkError when nobody answers, or somebody else does.
    */
   static prove (file: DaemonFile, bind: string, options: CallOptions): Promise<Link> {
-    return onThisMachine(bind, async host => {
+    return onThisMachine(file.bind !== undefined && isLoopbackAddress(file.bind) ? file.bind : bind, async host => {
       const nonce = newNonce()
       const body = JSON.stringify({ nonce })
       const answer = await exchange({ host, port: file.port, method: 'POST', path: '/internal/prove', body, ...options })

@@ -364,6 +364,19 @@ t.test('several stops at once are each told what has stopped, also by a daemon t
   t.ok(members.some(({ membership }) => membership.role === 'daemon'), instance)
 })
 
+t.test('a daemon on a loopback address of its own is found by those who were not told the address', async t => {
+  const at = { stateDir: testFolder(t), port: await freePort() }
+  await member(t, { ...at, bind: '127.0.0.9' }).membership.start()
+  t.equal(readDaemonFile(at.stateDir)?.bind, '127.0.0.9')
+  const second = member(t, at)
+  t.equal(await second.membership.start(), 'client')
+  t.match(await second.membership.ask(ask), ask)
+  t.equal((await askDaemon(configOf(at)))?.bind, '127.0.0.9')
+  t.match(await stopDaemon(configOf(at)), { stopped: { bind: '127.0.0.9' } })
+  await eventually(() => second.membership.role === 'daemon' || undefined, 'the client to take over')
+  t.equal(readDaemonFile(at.stateDir)?.bind, '127.0.0.9', 'whoever takes over keeps the address')
+})
+
 t.test('status finds the daemon of the port where the folder was not chosen', async t => {
   const port = await freePort()
   const dir = t.testdir({ own: {}, theirs: {} })
