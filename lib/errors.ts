@@ -22,6 +22,15 @@ export const ERRORS = {
   TOO_MANY_REQUESTS: { status: 429, mcp: 'http' },
   QUEUE_FULL: { status: 429, mcp: 'tool' },
   STORE_UNAVAILABLE: { status: 503, mcp: 'tool' },
+  ROOM_NOT_FOUND: { status: 404, mcp: 'tool' },
+  FORBIDDEN_ROOM: { status: 403, mcp: 'tool' },
+  MESSAGE_NOT_FOUND: { status: 404, mcp: 'tool' },
+  TASK_NOT_FOUND: { status: 404, mcp: 'tool' },
+  TASK_NOT_OWNED: { status: 409, mcp: 'tool' },
+  TASK_NOT_READY: { status: 409, mcp: 'tool' },
+  TASK_CHANGED: { status: 409, mcp: 'tool' },
+  FILE_NOT_FOUND: { status: 404, mcp: 'tool' },
+  ROOM_FULL: { status: 429, mcp: 'tool' },
   INTERNAL: { status: 500, mcp: -32603 }
 } as const satisfies Record<string, { status: number, mcp: number | 'tool' | 'http' | 'never' }>
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { DaemonStatus, Identity, JoinReply, ToolReply } from '../../schemas/internal'
 import { mintId } from '../../lib/lifecycle'
+import { OWNER } from '../../lib/principal'
 import { Link, NONCE_HEADER, TAG_HEADER } from '../../lib/node/link'
 import { callKey, newNonce, proofOf, responseTag, tokenTag, unseal } from '../../lib/node/proof'
 import { internalOptions, listenAsDaemon } from '../helpers/internal'
@@ -123,7 +124,7 @@ t.test('a refusal of the desk arrives as the same refusal', async t => {
   await t.rejects(call({ tool: 'wait_for_answer', id: 'none', wait_ms: 20_001 }), { code: 'BAD_REQUEST', message: /20,000/ })
   await t.rejects(call({ tool: 'drain' }), { code: 'BAD_REQUEST', message: /ask_human/ })
   const ticket = await desk.ask({ stream: 'agent', question: 'What?' })
-  await desk.answer(ticket.id, 'this', { kind: 'owner', name: 'human', scopes: [] })
+  await desk.answer(ticket.id, 'this', OWNER)
   await t.rejects(call({ tool: 'cancel_ticket', id: ticket.id }), { code: 'TICKET_SETTLED', ticket: { status: 'answered', answer: 'this' } })
 })
 
@@ -160,7 +161,7 @@ t.test('a wait ends with the answer, and a client that goes away frees its waite
 
   const answered = wait()
   await eventually(() => desk.waiting === 1 || undefined, 'desk.waiting === 1')
-  await desk.answer(id, 'this', { kind: 'owner', name: 'human', scopes: [] })
+  await desk.answer(id, 'this', OWNER)
   t.match(await answered, { ticket: { status: 'answered', answer: 'this' } })
 })
 

@@ -1,0 +1,43 @@
+import { ReadyroomError } from '../errors'
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,39}$/
+const RESERVED = ['me', 'all', 'human', 'owner', 'system']
+
+/** Names are compared folded: two that differ in case alone are one. */
+export const fold = (name: string): string => name.toLowerCase()
+
+/**
+ * The name of an agent or a room, in the one form that is stored.
+ * @throws BAD_REQUEST when it is none, or one that means something else.
+ */
+export function readName (name: string, what: string): string {
+  const folded = fold(name)
+  if (!NAME.test(folded)) {
+    throw new ReadyroomError('BAD_REQUEST',
+      `${what} must have 1 to 40 letters a to z, digits, dots, underscores or hyphens, and begin with a letter or a digit; got ${JSON.stringify(name.slice(0, 100))}.`)
+  }
+  if (RESERVED.includes(folded)) throw new ReadyroomError('BAD_REQUEST', `${what} may not be ${JSON.stringify(folded)}: that word is reserved.`)
+  return folded
+}
+
+/** Code, fenced or in a line, speaks of things and calls nobody. An opened fence without an end goes to the end. */
+const CODE = /(`{3,}|~{3,})[^]*?(?:\1|$)|(`+)[^`\n]+\2/g
+
+/** A name as it stands in a text, with what is around it: what belongs to a longer word, a path or an address is no mention. */
+const WORD = /(?<![\p{L}\p{N}_.\-/@])@?([a-z0-9][a-z0-9._-]*)(?![\p{L}\p{N}_@/])/giu
+
+/**
+ * Who is mentioned in a text: `@name`, or the bare name or an alias of it, as a word of its own. Each agent once, in the
+ * order of the text.
+ * @param called every name and alias, folded, with the agent it stands for.
+ */
+export function mentionsIn (body: string, called: ReadonlyMap<string, string>): string[] {
+  const found = new Set<string>()
+  for (const { 1: word = '' } of body.replace(CODE, ' ').matchAll(WORD)) {
+    const folded = fold(word)
+    // A full stop at the end is the sentence's, unless a name ends so.
+    const agent = called.get(folded) ?? called.get(folded.replace(/[._-]+$/, ''))
+    if (agent !== undefined) found.add(agent)
+  }
+  return [...found]
+}

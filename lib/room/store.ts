@@ -1,0 +1,70 @@
+import type { RoomEvent } from '../../schemas/room'
+import type { Call } from './call'
+import { addNote, claimTask, createTask, releaseTask, updateTask } from './commands/board'
+import { ackMessage, postMessage, readMessages } from './commands/chat'
+import { commitCursor, peek, readEvents, replay, whatsNew } from './commands/log'
+import { addRoom, getRoomInfo, listRooms, setRoomInfo } from './commands/rooms'
+import { getTask, listTasks } from './commands/tasks-read'
+import type { Steps } from './steps'
+
+/** Everything that can be asked of a room's store, by name: what crosses to the thread or the object that has the database. */
+export const COMMANDS = {
+  postMessage,
+  ackMessage,
+  readMessages,
+  whatsNew,
+  peek,
+  commitCursor,
+  readEvents,
+  replay,
+  listTasks,
+  getTask,
+  createTask,
+  claimTask,
+  updateTask,
+  releaseTask,
+  addNote,
+  addRoom,
+  listRooms,
+  getRoomInfo,
+  setRoomInfo
+} as const
+
+export type Commands = typeof COMMANDS
+export type CommandName = keyof Commands
+export type InputOf<N extends CommandName> = Parameters<Commands[N]>[1]
+export type OutputOf<N extends CommandName> = ReturnType<Commands[N]> extends Steps<infer Output> ? Output : never
+
+/** A call as whoever makes it knows it. */
+export type CallHead = Omit<Call, 'events'>
+
+export interface Outcome<T> {
+  result: T
+  /** What it added to the room's log, in order. */
+  events: RoomEvent[]
+}
+
+/**
+ * Where rooms live. Each command is one transaction: all of it or nothing, one after the other.
+ * Every implementation passes the suite in test/contract/room.ts.
+ */
+export interface RoomStore {
+  /**
+   * Opens the database, and brings it to this release's version.
+   * @throws Error naming the file, where a newer release has written it or it cannot be read.
+   */
+  open (): Promise<void>
+
+  /**
+   * Runs a command and resolves when what it changed is durable; commands resolve in the order in which they were made.
+   * @throws what the command throws; then nothing of it is there.
+   * @throws STORE_UNAVAILABLE when it could not be made durable; then nothing of it is there either.
+   */
+  run<N extends CommandName> (name: N, call: CallHead, input: InputOf<N>): Promise<Outcome<OutputOf<N>>>
+
+  /** A safe copy of the database as it is now, into a file that is not there yet. */
+  backup (file: string): Promise<void>
+
+  /** Idempotent; resolves when everything is durable and nothing is open. */
+  close (): Promise<void>
+}
