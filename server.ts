@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { buildApp } from './app'
 import type { OpenDaemon, OpenDaemonContext } from './lib/node/election'
 import { FileTicketStore } from './lib/node/file-store'
+import { openRooms } from './lib/node/room/open-rooms'
 
 export interface ServerOptions { version: string, log: Logger }
 
@@ -17,8 +18,11 @@ export function daemonOpener ({ version, log }: ServerOptions): (context: OpenDa
   return async function openDaemon ({ config, lock, instance, internal }) {
     const { token, port, bind, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics } = config
     const store = new FileTicketStore({ dir: lock.dir, instance, lock, log })
-    const app = await buildApp({
-      store, version, instance, token, port, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics, internal, logger
+    const rooms = await openRooms(lock.dir)
+    const guards = { token, allowedOrigins, originPolicy, trustProxy, frameAncestors }
+    const app = await buildApp({ store, rooms, version, instance, port, ...guards, metrics, internal, logger }).catch(async err => {
+      await rooms.close()
+      throw err
     })
     try {
       await app.listen({ host: bind, port, exclusive: true })
@@ -26,7 +30,7 @@ export function daemonOpener ({ version, log }: ServerOptions): (context: OpenDa
       await app.close()
       throw err
     }
-    const { desk, presence } = app.readyroom
-    return { port, desk, presence, isLogDeleted: () => store.isDeleted(), close: () => app.close() }
+    const { desk, presence, doors } = app.readyroom
+    return { port, desk, presence, ...(doors && { doors }), isLogDeleted: () => store.isDeleted(), close: () => app.close() }
   }
 }

@@ -44,6 +44,11 @@ export interface AgentDesk {
   cancel (id: string): Promise<Ticket>
 }
 
+/** Whether a reader may see a ticket. */
+export type Visible = (ticket: Ticket) => boolean
+
+const everything: Visible = () => true
+
 export interface DeskOptions {
   /** The wall clock, in milliseconds since 1970. */
   now?: () => number
@@ -139,27 +144,28 @@ export class Desk implements AgentDesk {
   }
 
   /** What the heads-up page shows: pending, and settled in the last five minutes. */
-  async list (): Promise<TicketList> {
+  async list (visible: Visible = everything): Promise<TicketList> {
     await this.expireDue()
     const now = this.now()
-    const tickets = await this.#store.list({ since: new Date(now - RECENT_MS).toISOString() })
+    const tickets = (await this.#store.list({ since: new Date(now - RECENT_MS).toISOString() })).filter(visible)
     return { tickets: tickets.map(ticket => shorten(ticket, LIST_CONTEXT)), now: new Date(now).toISOString() }
   }
 
-  async pending (): Promise<PendingList> {
+  async pending (visible: Visible = everything): Promise<PendingList> {
     await this.expireDue()
-    const all = await this.#store.list({ status: 'pending' })
+    const all = (await this.#store.list({ status: 'pending' })).filter(visible)
     const tickets = firstThatFit(all, PENDING)
     const omitted = all.length - tickets.length
     return { tickets, ...(omitted > 0 && { omitted }) }
   }
 
-  async history (before: number | undefined, limit: number): Promise<HistoryPage> {
+  /** A page of settled tickets. One of which little is visible may be short, and still say where to go on. */
+  async history (before: number | undefined, limit: number, visible: Visible = everything): Promise<HistoryPage> {
     await this.expireDue()
     const page = await this.#store.history(before, limit)
     const last = page.at(-1)
     return {
-      tickets: page.map(({ ticket }) => shorten(ticket, LIST_CONTEXT)),
+      tickets: page.filter(({ ticket }) => visible(ticket)).map(({ ticket }) => shorten(ticket, LIST_CONTEXT)),
       ...(last !== undefined && page.length === limit && { next: last.seq })
     }
   }
@@ -203,6 +209,11 @@ export class Desk implements AgentDesk {
     for (const ticket of await this.#store.list({ status: 'pending' })) this.#noteExpiry(ticket)
     // What could not be saved is tried again a little later rather than on every read.
     if (after.some(ticket => lifecycle.isDue(ticket, now))) this.#nextDue = now + EXPIRY_RETRY_MS
+  }
+
+  /** In how many milliseconds the next pending ticket is due, 0 where one is; undefined while nothing is pending. It may be early. */
+  untilNextExpiry (): number | undefined {
+    return this.#nextDue === Infinity ? undefined : Math.max(0, this.#nextDue - this.now())
   }
 
   /** Answers every waiter with its ticket as it is. The store is the owner's to close. */

@@ -7,7 +7,7 @@ import type { Ticket } from '../schemas/ticket'
  */
 export const ERRORS = {
   BAD_REQUEST: { status: 400, mcp: 'tool' },
-  UNAUTHORIZED: { status: 401, mcp: 'http' },
+  UNAUTHORIZED: { status: 401, mcp: 'tool' },
   FORBIDDEN_SCOPE: { status: 403, mcp: 'http' },
   FORBIDDEN_ORIGIN: { status: 403, mcp: 'http' },
   FORBIDDEN_HOST: { status: 421, mcp: 'http' },
@@ -15,6 +15,7 @@ export const ERRORS = {
   METHOD_NOT_ALLOWED: { status: 405, mcp: 'http' },
   TICKET_NOT_FOUND: { status: 404, mcp: 'tool' },
   TICKET_SETTLED: { status: 409, mcp: 'tool' },
+  NOT_YOUR_TICKET: { status: 403, mcp: 'tool' },
   UNDO_WINDOW_PASSED: { status: 409, mcp: 'tool' },
   STALE_WRITE: { status: 409, mcp: 'never' },
   TOO_LARGE: { status: 413, mcp: 'http' },

@@ -18,6 +18,9 @@ export const DEFAULT_TIMEOUT_SECONDS = 1_800
 export interface EnqueueInput {
   /** The stream, and where it comes from, are settled before a ticket is made. */
   stream: string
+  /** Who asks and in which room, for an agent that holds a token. Taken from the token, never from an argument. */
+  asker?: string
+  room?: string
   question: string
   options?: readonly string[]
   context?: string
@@ -115,6 +118,8 @@ export function enqueue (input: EnqueueInput, id: string, now: number): Decision
   const ticket: Ticket = {
     id,
     stream: checkStream(input.stream),
+    ...(input.room !== undefined && { room: input.room }),
+    ...(input.asker !== undefined && { asker: input.asker }),
     question: input.question,
     ...(input.options && { options: [...input.options] }),
     ...(input.context !== undefined && { context: input.context }),

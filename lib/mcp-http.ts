@@ -17,6 +17,8 @@ export interface McpPost {
   body: Uint8Array
   /** The stream that the address names. */
   stream?: string | undefined
+  /** What is particular to the caller, where callers differ. */
+  caller?: Partial<Pick<McpServerOptions, 'desk' | 'scopes' | 'tools' | 'room'>> | undefined
   /** Aborts when the client is gone: what it waited for is let go. */
   signal: AbortSignal
 }
@@ -103,7 +105,7 @@ async function exchange (server: Server, message: JSONRPCRequest, signal: AbortS
 export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Promise<McpReply> {
   const onerror = (err: Error): void => { options.log?.debug?.({ err }, 'MCP over HTTP') }
 
-  return async function answer ({ url, header, body, stream, signal }) {
+  return async function answer ({ url, header, body, stream, caller = {}, signal }) {
     if (isTooDeep(body)) return refusal(ProtocolErrorCode.InvalidRequest, HTTP_REFUSALS.tooDeep[1])
     const message = read(body)
     if (message === undefined) return refusal(ProtocolErrorCode.ParseError, 'The body is not JSON: send one whole JSON-RPC message, in UTF-8.')
@@ -114,7 +116,7 @@ export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Prom
     if (signal.aborted) return GONE
     mendArguments(message)
     const streaming = wantsStream(header('accept') ?? '', message)
-    const make = (): Server => createMcpServer({ ...options, stream, quiet: !streaming })
+    const make = (): Server => createMcpServer({ ...options, ...caller, stream, quiet: !streaming })
 
     const [version, method, name] = PROTOCOL_HEADERS.map(header)
     const isOld = classifyInboundRequest({

@@ -1,7 +1,11 @@
-import { ProtocolError, ProtocolErrorCode, Server, type JSONRPCRequest, type Result, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  ProtocolError, ProtocolErrorCode, Server, type JSONRPCRequest, type ListToolsResult, type Result, type ServerContext
+} from '@modelcontextprotocol/server'
 import type { AgentDesk } from './desk'
 import { toReadyroomError } from './errors'
-import { callTool, INSTRUCTIONS, TOOLS, type ToolContext } from './tools'
+import type { Scope } from './principal'
+import type { RoomTool } from './room/tools'
+import { callTool, INSTRUCTIONS, resultOf, TOOLS, type Tool, type ToolContext } from './tools'
 
 /** How long a client may keep what tools/list and server/discover say, in milliseconds: an upgrade is seen soon enough. */
 const CACHE_HINT = { ttlMs: 5 * 60_000, cacheScope: 'private' } as const
@@ -12,8 +16,24 @@ export interface McpLog {
   debug? (fields: object, message: string): void
 }
 
+/** Which tools an agent is offered: those of the tickets, those of the room, or both. */
+export type ToolSet = 'decisions' | 'room' | 'all'
+
+/** The room's tools, for one caller. */
+export interface RoomDoor {
+  tools: readonly RoomTool[]
+  /** The structured result. @throws ReadyroomError for every refusal */
+  call (name: string, args: unknown, signal: AbortSignal): Promise<object>
+}
+
 export interface McpServerOptions {
   desk: AgentDesk
+  /** What the caller may do; left out, everything. */
+  scopes?: readonly Scope[] | undefined
+  /** Left out, the tools of the tickets. */
+  tools?: ToolSet | undefined
+  /** Left out, there is no room. */
+  room?: RoomDoor | undefined
   /** The stream of this connection, where it has one. */
   stream?: string | undefined
   version: string
@@ -28,13 +48,21 @@ export interface McpServerOptions {
   log?: McpLog | undefined
 }
 
-// As plain JSON, made once: the schemas' own hidden keys stay here, and every tools/list is the same in the same order.
-const TOOL_LIST = JSON.parse(JSON.stringify({
-  tools: TOOLS.map(({ name, title, description, inputSchema, outputSchema, annotations }) =>
-    ({ name, title, description, inputSchema, outputSchema, annotations: { title, ...annotations } }))
-}))
+type Listed = Pick<Tool | RoomTool, 'name' | 'title' | 'description' | 'inputSchema' | 'outputSchema' | 'annotations'>
+type ListedTool = ListToolsResult['tools'][number]
 
-const BY_NAME = new Map<string, typeof TOOLS[number]>(TOOLS.map(tool => [tool.name, tool]))
+// As plain JSON, made once: the schemas' own hidden keys stay here, and every tools/list is the same in the same order.
+const asListed = ({ name, title, description, inputSchema, outputSchema, annotations }: Listed): ListedTool =>
+  JSON.parse(JSON.stringify({ name, title, description, inputSchema, outputSchema, annotations: { title, ...annotations } }))
+
+const LISTED = new Map<string, ListedTool>(TOOLS.map(tool => [tool.name, asListed(tool)]))
+const ROOM_LISTED = new Map<string, ListedTool>()
+
+function roomListed (tool: RoomTool): ListedTool {
+  const listed = ROOM_LISTED.get(tool.name) ?? asListed(tool)
+  ROOM_LISTED.set(tool.name, listed)
+  return listed
+}
 
 /** Progress of one call, for a client that sent a token. A notification that cannot be delivered is nobody's loss. */
 function progressOf ({ mcpReq }: ServerContext): ToolContext['progress'] {
@@ -81,35 +109,34 @@ class ToolServer extends Server {
  * It is the SDK's low-level server, because a refusal here is our own sentence in a failed result, and the SDK's tool
  * registry would put its own words before it. An unknown tool is the protocol's error (-32602, "Unknown tool").
  */
-export function createMcpServer ({ log, stream, version, desk, maxWaitMs, progressMs, quiet = false, closing }: McpServerOptions): Server {
+export function createMcpServer (options: McpServerOptions): Server {
+  const { log, stream, version, desk, scopes, tools: set = 'decisions', room, maxWaitMs, progressMs, quiet = false, closing } = options
+  const ticketTools = set === 'room' ? [] : TOOLS.filter(({ scope }) => scopes?.includes(scope) ?? true)
+  const roomTools = set === 'decisions' ? [] : room?.tools ?? []
   const server = new ToolServer({ name: 'readyroom', title: 'Ready Room', version }, {
     capabilities: { tools: {} },
     instructions: INSTRUCTIONS,
     cacheHints: { 'tools/list': CACHE_HINT, 'server/discover': CACHE_HINT }
   })
 
-  server.setRequestHandler('tools/list', () => TOOL_LIST)
+  server.setRequestHandler('tools/list', () => ({ tools: [...ticketTools.map(({ name }) => LISTED.get(name)!), ...roomTools.map(roomListed)] }))
 
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
-    const tool = BY_NAME.get(params.name)
-    if (tool === undefined) {
+    const tool = ticketTools.find(({ name }) => name === params.name)
+    const roomTool = roomTools.find(({ name }) => name === params.name)
+    if (tool === undefined && roomTool === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams,
-        `Unknown tool: ${params.name.slice(0, 100)}. This server has ${TOOLS.map(({ name }) => name).join(', ')}.`)
+        `Unknown tool: ${params.name.slice(0, 100)}. This server has ${[...ticketTools, ...roomTools].map(({ name }) => name).join(', ')}.`)
     }
-    const { signal } = ctx.mcpReq
+    const signal = closing === undefined ? ctx.mcpReq.signal : AbortSignal.any([ctx.mcpReq.signal, closing])
     try {
-      const result = await callTool(tool, params.arguments, {
-        desk,
-        stream,
-        maxWaitMs,
-        progressMs,
-        signal: closing === undefined ? signal : AbortSignal.any([signal, closing]),
-        progress: quiet ? undefined : progressOf(ctx)
-      })
+      const result = tool === undefined
+        ? await resultOf(() => room!.call(params.name, params.arguments, signal))
+        : await callTool(tool, params.arguments, { desk, stream, maxWaitMs, progressMs, signal, progress: quiet ? undefined : progressOf(ctx) })
       return { ...result }
     } catch (err) {
       const { code, message, cause } = toReadyroomError(err)
-      log?.error({ err: cause ?? err, code, tool: tool.name }, 'A tool call failed')
+      log?.error({ err: cause ?? err, code, tool: params.name }, 'A tool call failed')
       throw new ProtocolError(ProtocolErrorCode.InternalError, message)
     }
   })

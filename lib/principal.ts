@@ -15,6 +15,8 @@ export interface Principal {
   rooms: readonly string[] | 'all'
   /** The room of a call that names none. */
   home: string
+  /** The number of the token that it holds; none for the owner. */
+  token?: number
 }
 
 /** The room of agents that have no token. */

@@ -1,24 +1,33 @@
 import fp from 'fastify-plugin'
-import { authenticate } from '../lib/credential'
-import { OWNER, type Principal } from '../lib/principal'
-import { sentHeader } from './sent-header'
+import { ReadyroomError } from '../lib/errors'
+import type { Identity } from '../lib/identity'
+import { may, type Principal, type Scope } from '../lib/principal'
 
 export interface AuthOptions {
-  /** Unset means that every caller may act: a bind that is not loopback refuses to start like that. */
-  token?: string | undefined
+  identity: Identity
 }
 
 declare module 'fastify' {
   interface FastifyRequest { principal: Principal | null }
+  interface FastifyContextConfig {
+    /** What a principal needs for this route. A route that names none is open to everybody who is let in. */
+    scope?: Scope
+  }
 }
 
-/** Decides who is asking, in the scope it is registered in. Routes read `request.principal` and never a header. */
-export default fp<AuthOptions>(async function auth (app, { token }) {
+/**
+ * Decides who is asking, in the scope it is registered in, and whether they may. Routes read `request.principal` and never
+ * a header; what a route needs is said where it is registered.
+ */
+export default fp<AuthOptions>(async function auth (app, { identity }) {
   app.decorateRequest('principal', null)
 
   app.addHook('onRequest', async request => {
-    request.principal = token === undefined
-      ? OWNER
-      : await authenticate(sentHeader(request, 'authorization'), token, () => app.noteWrongCredential(request))
+    const principal = await identity.ofRequest(request.headers.authorization, () => app.noteWrongCredential(request))
+    const { scope } = request.routeOptions.config
+    if (scope !== undefined && !may(principal, scope)) {
+      throw new ReadyroomError('FORBIDDEN_SCOPE', `This needs the scope ${scope}, which the token of ${principal.name} (${principal.kind}) does not have.`)
+    }
+    request.principal = principal
   })
 }, { name: 'readyroom-auth', fastify: '5.x', dependencies: ['readyroom-errors', 'readyroom-throttle'] })

@@ -1,5 +1,7 @@
 import sse from '@fastify/sse'
 import type { FastifyInstance } from 'fastify'
+import type { Identity } from '../lib/identity'
+import { sees } from '../lib/principal-desk'
 import { NoQuerySchema } from '../schemas/api'
 import { REFUSALS } from './errors'
 import { Feed } from './feed'
@@ -11,6 +13,7 @@ const HEARTBEAT_MS = 15_000
 const STALL_MS = 30_000
 
 export interface EventsOptions {
+
   heartbeatMs?: number | undefined
   stallMs?: number | undefined
 }
@@ -19,7 +22,9 @@ export interface EventsOptions {
  * Ticket changes as server-sent events: event `ticket`, data the ticket, id the seq of the audit log. `Last-Event-ID`
  * replays from there; where that is no place to go on from, one `reset` tells the page to read the list anew.
  */
-export default async function events (app: FastifyInstance, { heartbeatMs = HEARTBEAT_MS, stallMs = STALL_MS }: EventsOptions): Promise<void> {
+export default async function events (
+  app: FastifyInstance, { identity, heartbeatMs = HEARTBEAT_MS, stallMs = STALL_MS }: EventsOptions & { identity: Identity }
+): Promise<void> {
   const { desk, presence, closing } = app
   const feeds = new Set<Feed>()
   await app.register(sse, { heartbeatInterval: heartbeatMs })
@@ -27,17 +32,29 @@ export default async function events (app: FastifyInstance, { heartbeatMs = HEAR
   const stop = desk.subscribe(entry => {
     for (const feed of feeds) feed.hear(entry)
   })
-  app.addHook('onClose', async () => { stop() })
+  const stopHearing = identity.onRevoked(() => {
+    for (const feed of feeds) if (!feed.isLive()) feed.end()
+  })
+  app.addHook('onClose', async () => {
+    stop()
+    stopHearing()
+  })
   closing.addEventListener('abort', () => {
     for (const feed of feeds) feed.end()
   }, { once: true })
 
   // `manual`: whatever a client says it accepts, this is what there is. A HEAD of a stream would never end.
-  app.get('/events', { sse: { kind: 'manual' }, exposeHeadRoute: false, schema: { querystring: NoQuerySchema, response: REFUSALS } }, async (_request, reply) => {
+  app.get('/events', {
+    config: { scope: 'tickets:read' },
+    sse: { kind: 'manual' },
+    exposeHeadRoute: false,
+    schema: { querystring: NoQuerySchema, response: REFUSALS }
+  }, async (request, reply) => {
     // A reader that left while its token was checked has closed already, and would be counted for ever.
     if (reply.raw.destroyed) return
     const closed = presence.openStream()
-    const feed = new Feed({ reply, desk, stallMs })
+    const principal = request.principal!
+    const feed = new Feed({ reply, desk, stallMs, visible: ticket => sees(principal, ticket), isLive: () => identity.isLive(principal) })
     feeds.add(feed)
     reply.sse.onClose(() => {
       feeds.delete(feed)

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Desk } from '../lib/desk'
 import type { AuditEntry } from '../schemas/event'
+import type { Ticket } from '../schemas/ticket'
 
 /** A reader further behind than this reads the list anew: that is less than the replay. */
 export const REPLAY_LIMIT = 1_000
@@ -13,6 +14,10 @@ export interface FeedOptions {
   desk: Desk
   /** How long a full socket may take nothing before its reader is dropped, in milliseconds. */
   stallMs: number
+  /** Whether this reader may see a ticket. */
+  visible: (ticket: Ticket) => boolean
+  /** Whether its credential still counts: asked again before each event. */
+  isLive: () => boolean
 }
 
 /** Where a reader is in the audit log, or undefined where that cannot be: no number, ahead of us, or too far behind. */
@@ -30,11 +35,15 @@ export class Feed {
   readonly #desk: Desk
   readonly #stallMs: number
   readonly #closed: Promise<void>
+  readonly #visible: FeedOptions['visible']
+  readonly isLive: FeedOptions['isLive']
   #cursor: number
   #catchingUp = false
 
   /** The reply has its SSE context. Nothing is written before `start`. */
-  constructor ({ reply, desk, stallMs }: FeedOptions) {
+  constructor ({ reply, desk, stallMs, visible, isLive }: FeedOptions) {
+    this.#visible = visible
+    this.isLive = isLive
     this.#reply = reply
     this.#desk = desk
     this.#stallMs = stallMs
@@ -74,7 +83,8 @@ export class Feed {
   get #isOpen (): boolean { return this.#reply.sse.isConnected && !this.#reply.raw.destroyed }
 
   #send (entry: AuditEntry): void {
-    this.#write({ id: String(entry.seq), event: 'ticket', data: entry.ticket })
+    if (!this.isLive()) return this.end()
+    if (this.#visible(entry.ticket)) this.#write({ id: String(entry.seq), event: 'ticket', data: entry.ticket })
     this.#cursor = entry.seq
   }
 

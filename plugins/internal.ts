@@ -3,6 +3,7 @@ import {
   AttachQuerySchema, DaemonStatusSchema, DoneSchema, HandOverBodySchema, IdentitySchema, JoinReplySchema, NonceSchema, ProveBodySchema,
   ProveReplySchema, ToolCallSchema, ToolReplySchema, type DaemonStatus, type Identity, type JoinReply, type ProveReply
 } from '../schemas/internal'
+import type { Doors } from '../lib/doors'
 import { ReadyroomError } from '../lib/errors'
 import { isLoopbackAddress } from '../lib/origin'
 import { parse } from '../lib/validate'
@@ -18,8 +19,8 @@ export type { InternalOptions }
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
 /** How the other Ready Room processes of this machine and this user find, prove, call and end the daemon. */
-const internal: FastifyPluginAsync<InternalOptions> = async function internal (app, options) {
-  const { secret, instance, release, settings, clients } = options
+const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined }> = async function internal (app, options) {
+  const { secret, instance, release, settings, clients, doors } = options
   const proven = new WeakSet<FastifyRequest>()
   let closing = false
 
@@ -65,7 +66,7 @@ const internal: FastifyPluginAsync<InternalOptions> = async function internal (a
     })
 
     app.post('/tool-call', { schema: { response: { 200: ToolReplySchema } } }, (request, reply) =>
-      runToolCall(app.desk, parse(ToolCallSchema, request.body, 'The body'), abortedWith(reply)))
+      runToolCall(app.desk, parse(ToolCallSchema, request.body, 'The body'), abortedWith(reply), doors))
 
     app.get('/status', { exposeHeadRoute: false, schema: { response: { 200: DaemonStatusSchema } } }, async request => {
       await app.desk.expireDue()

@@ -1,11 +1,15 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BODY_LIMIT } from '../lib/bodies'
+import type { Doors } from '../lib/doors'
 import { createMcpHttp, opened } from '../lib/mcp-http'
+import { OWNER } from '../lib/principal'
 import { streamOf } from '../lib/stream-path'
 
 export interface McpOptions {
   version: string
+  /** What each caller gets; left out, the tickets and no more. */
+  doors?: Doors | undefined
   /** The longest wait, in milliseconds. Unset means that of the contract. */
   maxWaitMs?: number | undefined
   /** How often a wait reports progress, in milliseconds. Unset means every ten seconds. */
@@ -28,7 +32,7 @@ function goneSignal ({ raw }: FastifyReply): AbortSignal {
 }
 
 /** MCP over Streamable HTTP, with the stream in the path or without. Host, Origin and credential are checked before. */
-export default async function mcp (app: FastifyInstance, { version, maxWaitMs, progressMs }: McpOptions): Promise<void> {
+export default async function mcp (app: FastifyInstance, { version, doors, maxWaitMs, progressMs }: McpOptions): Promise<void> {
   const answer = createMcpHttp({ desk: app.desk, version, maxWaitMs, progressMs, log: app.log })
 
   // The bytes as they came: what is no JSON is answered in JSON-RPC, by the one reader that every target has.
@@ -36,11 +40,14 @@ export default async function mcp (app: FastifyInstance, { version, maxWaitMs, p
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, async (_request: FastifyRequest, body: Buffer) => body)
 
   async function post (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const named = streamOf(tailOf(request))
+    const stream = named ?? (request.principal?.kind === 'owner' ? undefined : request.principal?.name)
     const { status, headers, body } = await answer({
       url: `http://localhost${request.url}`,
       header: name => request.headers[name]?.toString(),
       body: request.body as Buffer | undefined ?? new Uint8Array(),
-      stream: streamOf(tailOf(request)),
+      stream,
+      caller: doors?.callerOf(request.principal ?? OWNER, stream),
       signal: goneSignal(reply)
     })
     reply.code(status).headers(headers)

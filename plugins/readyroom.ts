@@ -3,9 +3,12 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import { checkStream } from '../lib/lifecycle'
 import { FileTicketStore } from '../lib/node/file-store'
+import { Doors } from '../lib/doors'
+import { Identity } from '../lib/identity'
 import { HostDesk } from '../lib/node/host-desk'
 import { VERSION } from '../lib/node/version'
 import type { OriginPolicy } from '../lib/origin'
+import type { RoomDesk } from '../lib/room/desk'
 import type { TicketStore } from '../lib/store'
 import { parse } from '../lib/validate'
 import { StreamSchema } from '../schemas/ticket'
@@ -25,6 +28,7 @@ import openapi from './openapi'
 import origin from './origin'
 import page from './page'
 import pipelining from './pipelining'
+import joined from './rooms'
 import store from './store'
 import throttle from './throttle'
 import ticketRoutes from './tickets'
@@ -73,6 +77,8 @@ export interface ServiceOptions extends ReadyroomOptions {
   version?: string | undefined
   /** What the other processes of this machine need to know; without it there are no routes for them. */
   internal?: InternalOptions | undefined
+  /** Identity and the rooms. It is opened and closed by whoever gives it. */
+  rooms?: RoomDesk | undefined
   /** The folder of the heads-up page. */
   pageRoot?: string | undefined
   events?: EventsOptions | undefined
@@ -110,6 +116,8 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   const { token, port = 0, allowedOrigins = [], originPolicy = 'strict', prefix = '', ownsNotFound = prefix !== '' } = options
   const { version = VERSION, instance = randomUUID(), api: hasApi = true, page: hasPage = hasApi, mcp: hasMcp = true } = options
   const own = { port, allowedOrigins }
+  const { rooms } = options
+  const identity = new Identity({ token, tokens: rooms?.tokens, now: options.now })
 
   await app.register(closing)
   await app.register(errors, { ownsNotFound })
@@ -124,6 +132,9 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   const tickets = options.store ?? new FileTicketStore({ dir: options.stateDir!, instance, log: app.log })
   await app.register(store, { store: metrics?.measured(tickets) ?? tickets, now: options.now })
 
+  if (rooms !== undefined) await app.register(joined, { rooms })
+  const doors = new Doors({ desk: app.desk, identity, rooms })
+
   await app.register(health, { version, instance })
   if (hasPage) {
     await app.register(page, {
@@ -134,23 +145,23 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   if (hasApi) {
     await app.register(async function api (app) {
       await app.register(origin, { ...own, policy: 'page' })
-      await app.register(auth, { token })
+      await app.register(auth, { identity })
       await app.register(ticketRoutes)
-      await app.register(events, options.events ?? {})
+      await app.register(events, { ...options.events, identity })
       await app.register(openapi, { version })
     }, { prefix: '/api' })
   }
   if (hasMcp) {
     await app.register(async function agents (app) {
       await app.register(origin, { ...own, policy: originPolicy })
-      await app.register(auth, { token })
-      await app.register(mcp, { version })
+      await app.register(auth, { identity })
+      await app.register(mcp, { version, doors })
     }, { prefix: '/mcp' })
   }
   if (metrics !== undefined) {
     await app.register(async function operators (app) {
       await app.register(origin, { ...own, policy: 'page' })
-      await app.register(auth, { token })
+      await app.register(auth, { identity })
       await app.register(metricsRoute, { metrics })
     }, { prefix: '/metrics' })
   }
@@ -158,13 +169,13 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
     const { internal: settings } = options
     await app.register(async function processes (app) {
       await app.register(origin, { ...own, policy: 'page' })
-      await app.register(internal, settings)
+      await app.register(internal, { ...settings, doors })
     }, { prefix: '/internal' })
   }
 
   app.refuseOtherMethods()
   await app.register(lastAnswers)
-  options.opened(new HostDesk({ desk: app.desk, presence: app.presence, stream: options.stream, log: app.log }))
+  options.opened(new HostDesk({ desk: app.desk, doors, presence: app.presence, stream: options.stream, log: app.log }))
 }
 
 const readyroom: FastifyPluginAsync<ServiceOptions> = async function readyroom (host, options) {

@@ -1,30 +1,40 @@
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
   AnswerBodySchema, AuditPageSchema, AuditQuerySchema, HistoryPageSchema, HistoryQuerySchema, NoQuerySchema, TicketListSchema, TicketParamsSchema,
   TicketSchema, UndoBodySchema
 } from '../schemas/api'
 import { auditPage, HISTORY_PAGE } from '../lib/pages'
+import { PrincipalDesk } from '../lib/principal-desk'
 import { REFUSALS } from './errors'
 
 /** The tickets, as the heads-up page reads and settles them. */
 const tickets: FastifyPluginAsyncTypebox = async function tickets (app) {
   const { desk, presence } = app
+  const deskOf = (request: FastifyRequest): PrincipalDesk => new PrincipalDesk(desk, request.principal!)
 
-  app.get('/tickets', { schema: { querystring: NoQuerySchema, response: { 200: TicketListSchema, ...REFUSALS } } }, async () => {
+  app.get('/tickets', { config: { scope: 'tickets:read' }, schema: { querystring: NoQuerySchema, response: { 200: TicketListSchema, ...REFUSALS } } }, async request => {
     presence.notePoll()
-    return desk.list()
+    return deskOf(request).list()
   })
 
   // Something must stand behind the slash: without the pattern an empty id would match, and be told apart only behind the guards.
-  app.get('/tickets/:id(^.+$)', { schema: { params: TicketParamsSchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } } },
-    async request => desk.get(request.params.id))
+  app.get('/tickets/:id(^.+$)', {
+    config: { scope: 'tickets:read' },
+    schema: { params: TicketParamsSchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } }
+  }, async request => deskOf(request).get(request.params.id))
 
-  app.get('/history', { schema: { querystring: HistoryQuerySchema, response: { 200: HistoryPageSchema, ...REFUSALS } } }, async request => {
+  app.get('/history', {
+    config: { scope: 'tickets:read' },
+    schema: { querystring: HistoryQuerySchema, response: { 200: HistoryPageSchema, ...REFUSALS } }
+  }, async request => {
     const { before, limit = HISTORY_PAGE } = request.query
-    return desk.history(before, limit)
+    return deskOf(request).history(before, limit)
   })
 
+  // The whole record, of every room.
   app.get('/audit', {
+    config: { scope: 'server:admin' },
     schema: { querystring: AuditQuerySchema, response: { 200: AuditPageSchema, ...REFUSALS } },
     // A serializer made of the schema has an order of fields of its own, and whoever keeps an export could not check its hashes.
     serializerCompiler: () => value => JSON.stringify(value)
@@ -33,13 +43,18 @@ const tickets: FastifyPluginAsyncTypebox = async function tickets (app) {
     return auditPage(desk, after, limit)
   })
 
-  app.post('/answer', { schema: { body: AnswerBodySchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } } }, async request => {
+  app.post('/answer', {
+    config: { scope: 'tickets:answer' },
+    schema: { body: AnswerBodySchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } }
+  }, async request => {
     const { id, answer, answered_by: label } = request.body
-    return desk.answer(id, answer, request.principal!, label)
+    return deskOf(request).answer(id, answer, label)
   })
 
-  app.post('/undo', { schema: { body: UndoBodySchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } } },
-    async request => desk.undo(request.body.id, request.principal!))
+  app.post('/undo', {
+    config: { scope: 'tickets:answer' },
+    schema: { body: UndoBodySchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } }
+  }, async request => deskOf(request).undo(request.body.id))
 }
 
 export default tickets

@@ -7,17 +7,29 @@ import { TicketIdSchema, TicketSchema } from './ticket'
  * and minted the ticket's id, so that a call sent twice makes one ticket. A long wait is asked in slices.
  */
 export const ToolCallSchema = Type.Object({
-  tool: Type.Unsafe<'ask_human' | 'wait_for_answer' | 'list_pending' | 'cancel_ticket'>(
-    { type: 'string', enum: ['ask_human', 'wait_for_answer', 'list_pending', 'cancel_ticket'] }),
+  tool: Type.Unsafe<'ask_human' | 'wait_for_answer' | 'list_pending' | 'cancel_ticket' | 'room' | 'whoami'>(
+    { type: 'string', enum: ['ask_human', 'wait_for_answer', 'list_pending', 'cancel_ticket', 'room', 'whoami'] }),
+  agent_token: Type.Optional(Type.String({ maxLength: 1_024, description: 'Whom the call is for, where agents have tokens' })),
+  room_call: Type.Optional(Type.Object({
+    name: Type.String({ maxLength: 100 }),
+    args: Type.Unknown(),
+    stream: Type.Optional(Type.String({ maxLength: 1_000, description: 'Tells agents apart that have no token' }))
+  }, { additionalProperties: false })),
   id: Type.Optional(TicketIdSchema),
   wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 20_000 })),
   ask: Type.Optional(AskHumanInputSchema)
 }, { additionalProperties: false })
 
-/** The ticket, or, for list_pending, the list. */
+/** The ticket; for list_pending the list, for a tool of the room its result. */
 export const ToolReplySchema = Type.Object({
   ticket: Type.Optional(TicketSchema),
-  pending: Type.Optional(ListPendingOutputSchema)
+  pending: Type.Optional(ListPendingOutputSchema),
+  room: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true })),
+  whoami: Type.Optional(Type.Object({
+    name: Type.String(),
+    scopes: Type.Array(Type.String()),
+    room_tools: Type.Array(Type.String())
+  }, { additionalProperties: false }))
 }, { additionalProperties: false })
 
 export const NonceSchema = Type.String({ minLength: 16, maxLength: 200 })

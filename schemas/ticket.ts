@@ -21,6 +21,8 @@ export const AnswerSchema = Type.String({ minLength: 1, maxLength: 16_384 })
 const ticketFields = {
   id: TicketIdSchema,
   stream: StreamSchema,
+  room: Type.Optional(Type.String({ description: 'The room of the agent that asked, where it holds a token' })),
+  asker: Type.Optional(Type.String({ description: 'The agent that asked, by the name of its token' })),
   question: QuestionSchema,
   options: Type.Optional(OptionsSchema),
   context: Type.Optional(ContextSchema),

@@ -24,6 +24,20 @@ const banner = [
 await rm(path('dist'), { recursive: true, force: true })
 await mkdir(path('dist/public'), { recursive: true })
 
+// The thread of the rooms is a text in the bundle.
+const thread = await build({
+  entryPoints: [path('lib/node/room/thread.ts')],
+  write: false,
+  bundle: true,
+  platform: 'node',
+  target: 'node22',
+  format: 'esm',
+  minify: true,
+  keepNames: true,
+  logLevel: 'warning',
+  metafile: true
+})
+
 // Both doors open into the one file: what they share is there once, and a process that has started never reads a further
 // file, which an upgrade under its feet could have taken away. Each part runs only when it is asked for.
 const { metafile } = await build({
@@ -44,13 +58,13 @@ const { metafile } = await build({
   loader: { '.html': 'text' },
   // Its other form asks for its own files by a require that no bundler sees.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  define: { READYROOM_VERSION: JSON.stringify(version) },
+  define: { READYROOM_VERSION: JSON.stringify(version), READYROOM_ROOM_THREAD: JSON.stringify(thread.outputFiles[0].text) },
   banner: { js: banner },
   logLevel: 'warning',
   metafile: true
 })
 if (process.argv.includes('--meta')) await writeFile(path('dist/meta.json'), JSON.stringify(metafile))
-await writeFile(path('dist/THIRD-PARTY-NOTICES.txt'), await noticesOf(metafile, path('.')))
+await writeFile(path('dist/THIRD-PARTY-NOTICES.txt'), await noticesOf(bothOf(metafile, thread.metafile), path('.')))
 
 await writeFile(path('dist/readyroom.mjs'), "#!/usr/bin/env node\nimport { cli } from './core.mjs'\nawait cli()\n")
 await chmod(path('dist/readyroom.mjs'), 0o755)
@@ -70,6 +84,11 @@ await writeFile(path('dist/public/index.html.gz'), await promisify(gzip)(page, {
 await writeFile(path('dist/public/index.html.br'), await promisify(brotliCompress)(page, {
   params: { [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT, [constants.BROTLI_PARAM_SIZE_HINT]: page.length }
 }))
+
+/** What two bundles are made of. */
+function bothOf (one, other) {
+  return { inputs: { ...one.inputs, ...other.inputs }, outputs: { ...one.outputs, ...other.outputs } }
+}
 
 /** The names that a module exports, types left out. */
 async function exportsOf (entry) {

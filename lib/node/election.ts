@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Desk } from '../desk'
 import { isLoopbackAddress } from '../origin'
+import type { Doors } from '../doors'
 import type { Presence } from '../presence'
 import { AttachedClients } from './attached'
 import type { Config } from './config'
@@ -25,6 +26,8 @@ export interface OpenDaemonContext { config: Config, lock: FolderLock, instance:
 export interface OpenDaemon {
   port: number
   desk: Desk
+  /** Who may do what there; left out, everybody is the owner. */
+  doors?: Doors
   presence: Presence
   /** Whether the audit log was deleted under it. */
   isLogDeleted (): Promise<boolean>

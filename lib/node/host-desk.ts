@@ -4,6 +4,7 @@ import type { AuditEntry, EventName } from '../../schemas/event'
 import type { AskHumanInput, PendingList } from '../../schemas/mcp'
 import type { Ticket } from '../../schemas/ticket'
 import type { Desk } from '../desk'
+import type { Doors } from '../doors'
 import { ReadyroomError } from '../errors'
 import { readAsk } from '../lifecycle'
 import { copyEntry } from '../live-tickets'
@@ -24,6 +25,7 @@ export interface HostWaitOptions {
 export interface HostDeskOptions {
   desk: Desk
   presence: Presence
+  doors?: Doors | undefined
   /** Who asks, where `ask` does not say. */
   stream?: string | undefined
   log: { error (fields: object, message: string): void }
@@ -40,14 +42,17 @@ export class HostDesk extends EventEmitter<HostEvents> {
   readonly desk: Desk
   /** @internal */
   readonly presence: Presence
+  /** @internal */
+  readonly doors: Doors | undefined
   readonly #stream: string | undefined
   readonly #log: HostDeskOptions['log']
 
   /** @internal */
-  constructor ({ desk, presence, stream, log }: HostDeskOptions) {
+  constructor ({ desk, presence, doors, stream, log }: HostDeskOptions) {
     super()
     this.desk = desk
     this.presence = presence
+    this.doors = doors
     this.#stream = stream
     this.#log = log
     desk.subscribe(entry => { this.#tell(entry) })

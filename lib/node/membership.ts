@@ -187,7 +187,7 @@ export class Membership implements AgentDesk {
 
   #lead (place: Leading): void {
     const { config, daemon, clients, isDeleted } = place
-    this.#seats.take(localSeat(daemon.desk))
+    this.#seats.take(localSeat(daemon.desk, daemon.doors))
     this.#watch = new FolderWatch({ isDeleted, onDeleted: () => this.#beginAnew(place), everyMs: this.#timings.folderMs })
     if (config.linger) {
       const onIdle = (): void => { this.#quit('idle', false) }

@@ -1,5 +1,6 @@
 import type { ToolCall, ToolReply } from '../../schemas/internal'
 import type { AgentDesk } from '../desk'
+import type { Doors } from '../doors'
 import { ReadyroomError } from '../errors'
 import type { Link } from './link'
 import { runToolCall } from './tool-call'
@@ -17,8 +18,8 @@ export interface Seat {
   over: boolean
 }
 
-export const localSeat = (desk: AgentDesk): Seat => ({
-  call: (call, { signal }) => runToolCall(desk, call, signal),
+export const localSeat = (desk: AgentDesk, doors?: Doors): Seat => ({
+  call: (call, { signal }) => runToolCall(desk, call, signal, doors),
   over: false
 })
 

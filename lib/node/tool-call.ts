@@ -1,22 +1,52 @@
 import type { ToolCall, ToolReply } from '../../schemas/internal'
 import type { AgentDesk } from '../desk'
+import type { Doors } from '../doors'
 import { ReadyroomError } from '../errors'
 import { readAsk } from '../lifecycle'
+import { may, OWNER, type Principal, type Scope } from '../principal'
 
 function required<T> (value: T | undefined, name: string): T {
   if (value === undefined) throw new ReadyroomError('BAD_REQUEST', `${name} is missing from the call.`)
   return value
 }
 
-/** What a call that may have come from another process means at the desk. It is checked here again, whoever sent it. */
-export async function runToolCall (desk: AgentDesk, call: ToolCall, signal?: AbortSignal): Promise<ToolReply> {
+const NEEDS: { [tool in ToolCall['tool']]?: Scope } = {
+  ask_human: 'tickets:ask', wait_for_answer: 'tickets:ask', cancel_ticket: 'tickets:ask', list_pending: 'tickets:read'
+}
+
+/** @throws FORBIDDEN_SCOPE */
+function check (tool: ToolCall['tool'], principal: Principal): void {
+  const scope = NEEDS[tool]
+  if (scope !== undefined && !may(principal, scope)) {
+    throw new ReadyroomError('FORBIDDEN_SCOPE', `${tool} needs the scope ${scope}, which the token of ${principal.name} does not have.`)
+  }
+}
+
+/**
+ * What a call that may have come from another process means at the desk. It is checked here again, whoever sent it.
+ * `doors` says who the caller is, where callers can differ.
+ */
+export async function runToolCall (desk: AgentDesk, call: ToolCall, signal?: AbortSignal, doors?: Doors): Promise<ToolReply> {
+  const principal = doors?.identity.ofAgent(call.agent_token) ?? OWNER
+  const own = doors?.deskOf(principal) ?? desk
+  check(call.tool, principal)
   switch (call.tool) {
     case 'ask_human': {
-      const { stream, ...input } = readAsk(required(call.ask, 'ask'))
-      return { ticket: await desk.ask({ ...input, stream: required(stream, 'ask.stream') }, required(call.id, 'id')) }
+      const { stream = principal.kind === 'owner' ? undefined : principal.name, ...input } = readAsk(required(call.ask, 'ask'))
+      return { ticket: await own.ask({ ...input, stream: required(stream, 'ask.stream') }, required(call.id, 'id')) }
     }
-    case 'wait_for_answer': return { ticket: await desk.wait(required(call.id, 'id'), { ms: call.wait_ms ?? 0, signal }) }
-    case 'cancel_ticket': return { ticket: await desk.cancel(required(call.id, 'id')) }
-    case 'list_pending': return { pending: await desk.pending() }
+    case 'wait_for_answer': return { ticket: await own.wait(required(call.id, 'id'), { ms: call.wait_ms ?? 0, signal }) }
+    case 'cancel_ticket': return { ticket: await own.cancel(required(call.id, 'id')) }
+    case 'list_pending': return { pending: await own.pending() }
+    case 'whoami': {
+      const { name, scopes } = principal
+      return { whoami: { name, scopes: [...scopes], room_tools: doors?.rooms?.toolsOf(principal).map(tool => tool.name) ?? [] } }
+    }
+    case 'room': {
+      const rooms = doors?.rooms
+      if (rooms === undefined) throw new ReadyroomError('ROOM_NOT_FOUND', 'The daemon of this machine has no rooms: it is an older release, or one without them.')
+      const { name, args, stream } = required(call.room_call, 'room_call')
+      return { room: await rooms.call(name, args, { principal, tickets: own, stream, signal }) }
+    }
   }
 }

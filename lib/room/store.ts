@@ -1,10 +1,15 @@
 import type { RoomEvent } from '../../schemas/room'
 import type { Call } from './call'
+import { members, setAlias } from './commands/agents'
 import { addNote, claimTask, createTask, releaseTask, updateTask } from './commands/board'
 import { ackMessage, postMessage, readMessages } from './commands/chat'
+import { deleteFile, getFile, listFiles, putFile, readFile, sweepFiles } from './commands/files'
+import { search } from './commands/search'
 import { commitCursor, peek, readEvents, replay, whatsNew } from './commands/log'
-import { addRoom, getRoomInfo, listRooms, setRoomInfo } from './commands/rooms'
+import { addRoom, deleteRoom, getRoomInfo, listRooms, setRetention, setRoomInfo, sweepRoom } from './commands/rooms'
 import { getTask, listTasks } from './commands/tasks-read'
+import { appliedThrough, applyTickets, awaitedTickets, deliveriesOf, dropTicket, noteDelivered, skipTickets } from './commands/tickets'
+import { initialise, listTokens, loadTokens, mintToken, noteTokenUse, purgeTokens, revokeTokens } from './commands/tokens'
 import type { Steps } from './steps'
 
 /** Everything that can be asked of a room's store, by name: what crosses to the thread or the object that has the database. */
@@ -27,7 +32,33 @@ export const COMMANDS = {
   addRoom,
   listRooms,
   getRoomInfo,
-  setRoomInfo
+  setRoomInfo,
+  setRetention,
+  deleteRoom,
+  sweepRoom,
+  putFile,
+  getFile,
+  readFile,
+  listFiles,
+  deleteFile,
+  sweepFiles,
+  search,
+  members,
+  setAlias,
+  appliedThrough,
+  applyTickets,
+  skipTickets,
+  deliveriesOf,
+  noteDelivered,
+  awaitedTickets,
+  dropTicket,
+  initialise,
+  loadTokens,
+  mintToken,
+  listTokens,
+  revokeTokens,
+  purgeTokens,
+  noteTokenUse
 } as const
 
 export type Commands = typeof COMMANDS

@@ -5,9 +5,9 @@ import type { FromThread, ToThread } from './thread'
 
 declare const READYROOM_ROOM_THREAD: string | undefined
 
-/** The thread's script: beside the bundle, or the source where there is none. */
-const SCRIPT = typeof READYROOM_ROOM_THREAD === 'string'
-  ? new URL(READYROOM_ROOM_THREAD, import.meta.url)
+/** The thread's script: part of the bundle, so that nothing is read once a process has started; the source where there is none. */
+const scriptUrl = (): URL => typeof READYROOM_ROOM_THREAD === 'string'
+  ? new URL(`data:text/javascript;base64,${Buffer.from(READYROOM_ROOM_THREAD).toString('base64')}`)
   : new URL('thread.ts', import.meta.url)
 
 const closed = (): ReadyroomError => new ReadyroomError('STORE_UNAVAILABLE', 'The rooms are closed: this process is ending.')
@@ -32,7 +32,7 @@ export class SqliteRoomStore implements RoomStore {
 
   async open (): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const worker = new Worker(SCRIPT, { workerData: { file: this.#file }, name: 'readyroom-rooms' })
+    const worker = new Worker(scriptUrl(), { workerData: { file: this.#file }, name: 'readyroom-rooms' })
     this.#worker = worker
     this.#exited = new Promise(resolve => { worker.once('exit', () => { resolve() }) })
     worker.on('message', (message: FromThread) => {

@@ -1,0 +1,105 @@
+import type { HistoryPage, TicketList } from '../schemas/api'
+import type { PendingList } from '../schemas/mcp'
+import type { Ticket } from '../schemas/ticket'
+import type { AgentDesk, Desk, WaitOptions } from './desk'
+import { ReadyroomError } from './errors'
+import type { EnqueueInput } from './lifecycle'
+import { mayEnter, type Principal } from './principal'
+
+/** What everybody who is let in does at the desk, each as far as they may. */
+export interface TicketDesk extends AgentDesk {
+  list (): Promise<TicketList>
+  get (id: string): Promise<Ticket>
+  history (before: number | undefined, limit: number): Promise<HistoryPage>
+  answer (id: string, text: string, label?: string): Promise<Ticket>
+  undo (id: string): Promise<Ticket>
+}
+
+/** Whether a principal may see a ticket: those of its rooms. What was asked without a token is in no room, and the owner's alone. */
+export const sees = (principal: Principal, { room }: Ticket): boolean =>
+  principal.kind === 'owner' || (room !== undefined && mayEnter(principal, room)) || (room === undefined && principal.rooms === 'all')
+
+/**
+ * The desk as one principal uses it. Who may do a thing at all is decided where the route or the tool is registered; here
+ * it is with which ticket. What a principal may not see is not there for it.
+ */
+export class PrincipalDesk implements TicketDesk {
+  readonly #desk: Desk
+  readonly #principal: Principal
+  readonly #visible: (ticket: Ticket) => boolean
+  readonly #isLive: () => boolean
+
+  /** `isLive` says whether the credential still counts: a wait that ends after it was revoked tells nothing. */
+  constructor (desk: Desk, principal: Principal, isLive: () => boolean = () => true) {
+    this.#desk = desk
+    this.#principal = principal
+    this.#visible = ticket => sees(principal, ticket)
+    this.#isLive = isLive
+  }
+
+  ask (input: EnqueueInput, id?: string): Promise<Ticket> {
+    if (this.#isOwner) return this.#desk.ask(input, id)
+    const { name, home } = this.#principal
+    const { stream } = input
+    if (stream !== name && !stream.startsWith(`${name}/`)) {
+      throw new ReadyroomError('BAD_REQUEST',
+        `stream must be ${JSON.stringify(name)}, the name of your token, or begin with ${JSON.stringify(`${name}/`)}; got ${JSON.stringify(stream)}.`)
+    }
+    return this.#desk.ask({ ...input, room: home, asker: name }, id)
+  }
+
+  async wait (id: string, options: WaitOptions): Promise<Ticket> {
+    await this.#own(id, 'waits for')
+    const ticket = await this.#desk.wait(id, options)
+    if (!this.#isLive()) throw new ReadyroomError('NOT_YOUR_TICKET', 'The token of this call has been revoked or has expired.')
+    return ticket
+  }
+
+  async cancel (id: string): Promise<Ticket> {
+    await this.#own(id, 'cancels')
+    return this.#desk.cancel(id)
+  }
+
+  pending (): Promise<PendingList> {
+    return this.#desk.pending(this.#visible)
+  }
+
+  list (): Promise<TicketList> {
+    return this.#desk.list(this.#visible)
+  }
+
+  async get (id: string): Promise<Ticket> {
+    const ticket = await this.#desk.get(id)
+    if (!this.#visible(ticket)) throw this.#unknown(id)
+    return ticket
+  }
+
+  history (before: number | undefined, limit: number): Promise<HistoryPage> {
+    return this.#desk.history(before, limit, this.#visible)
+  }
+
+  /** A person with a token of their own answers under its name, whatever the label says. */
+  async answer (id: string, text: string, label?: string): Promise<Ticket> {
+    if (this.#isOwner) return this.#desk.answer(id, text, this.#principal, label)
+    await this.get(id)
+    return this.#desk.answer(id, text, this.#principal)
+  }
+
+  async undo (id: string): Promise<Ticket> {
+    if (!this.#isOwner) await this.get(id)
+    return this.#desk.undo(id, this.#principal)
+  }
+
+  get #isOwner (): boolean { return this.#principal.kind === 'owner' }
+
+  /** @throws TICKET_NOT_FOUND. @throws NOT_YOUR_TICKET where another agent asked. */
+  async #own (id: string, does: string): Promise<void> {
+    if (this.#isOwner) return
+    const { asker } = await this.get(id)
+    if (asker !== this.#principal.name) throw new ReadyroomError('NOT_YOUR_TICKET', `Only the agent that enqueued a ticket ${does} it; ${id} is another's.`)
+  }
+
+  #unknown (id: string): ReadyroomError {
+    return new ReadyroomError('TICKET_NOT_FOUND', `There is no ticket ${JSON.stringify(id.slice(0, 100))}. Use the id that ask_human returned.`)
+  }
+}

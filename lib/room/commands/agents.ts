@@ -1,0 +1,19 @@
+import { enter, type Command } from '../call'
+import { calledIn } from '../members'
+import { all } from '../steps'
+import { db } from '../tables'
+
+/** Everybody who belongs to the room, by name, with the kind of principal that their token makes them. */
+export const members: Command<object, { agents: Array<{ name: string, kind: 'agent' | 'observer' | 'approver' | 'admin' }> }> = function * (call) {
+  yield * enter(call)
+  const names = [...new Set((yield * calledIn(call.room)).values())].sort()
+  const roles = new Map((yield * all(db.selectFrom('tokens').select(['agent', 'role']).where('revoked_at', 'is', null))).map(({ agent, role }) => [agent, role]))
+  return { agents: names.map(name => ({ name, kind: roles.get(name) ?? 'agent' })) }
+}
+
+/** Lets an agent be called by another name in this room. An empty agent takes the alias away. */
+export const setAlias: Command<{ alias: string, agent?: string }, null> = function * (call, { alias, agent }) {
+  yield (db.deleteFrom('aliases').where('room', '=', call.room).where('alias', '=', alias)).compile()
+  if (agent !== undefined) yield db.insertInto('aliases').values({ room: call.room, alias, agent }).compile()
+  return null
+}

@@ -1,0 +1,131 @@
+import type { AuditEntry } from '../../../schemas/event'
+import { describeSettled } from '../../lifecycle'
+import { append, type Call, type Command } from '../call'
+import { all, first, run, type Steps } from '../steps'
+import { db } from '../tables'
+import { onTicket, type TicketOutcome } from '../tasks'
+import { note } from './board'
+import { settle, taskAt } from './tasks-read'
+
+const APPLIED = 'audit_seq'
+const SYSTEM = { name: 'system', kind: 'system' } as const
+
+const KINDS = {
+  enqueued: 'ticket_enqueued', answered: 'ticket_answered', undone: 'ticket_undone', expired: 'ticket_expired', cancelled: 'ticket_cancelled'
+} as const
+
+function outcomeOf ({ event, ticket }: AuditEntry): TicketOutcome | undefined {
+  switch (event) {
+    case 'answered': return 'answered'
+    case 'undone': return 'undone'
+    case 'cancelled': return 'cancelled'
+    case 'expired': return ticket.answered_by === 'default' ? 'default' : 'expired'
+    default: return undefined
+  }
+}
+
+/** What a waiting task is told, in the server's words. */
+function noteOf ({ event, ticket }: AuditEntry): string {
+  if (event === 'undone') return `The answer to ticket ${ticket.id} was taken back; this task waits for it again.`
+  const freed = ticket.answer === undefined ? ' This task stays blocked: decide what becomes of it.' : ''
+  return `Ticket ${ticket.id} ${describeSettled(ticket)}.${freed}`
+}
+
+/** Every task of a room that a ticket frees, holds or blocks again. */
+function * tell (call: Call, entry: AuditEntry, outcome: TicketOutcome): Steps<void> {
+  const { ticket: { id } } = entry
+  const rows = yield * all(db.selectFrom('tasks').select('id').where('room', '=', call.room)
+    .where(({ eb, or }) => or([eb('ticket_id', '=', id), eb('freed_by', '=', id)])))
+  for (const row of rows) {
+    let task = yield * taskAt(call, row.id)
+    const decision = onTicket(task, id, outcome, call.now)
+    if (decision !== undefined) task = yield * settle(call, task, decision, { actor: SYSTEM, concerns: task.owner === null ? [] : [task.owner] })
+    if (decision !== undefined || task.ticket_id === id) yield * note(call, task, noteOf(entry), SYSTEM)
+  }
+}
+
+/** How far the audit log of the tickets has been applied here. */
+export const appliedThrough: Command<object, { seq: number }> = function * () {
+  const mark = yield * first(db.selectFrom('marks').select('value').where('name', '=', APPLIED))
+  return { seq: mark === undefined ? 0 : Number(mark.value) }
+}
+
+/**
+ * Applies entries of the audit log to the rooms, in order, each once: an event in the room of the agent that asked, and
+ * what it means for the tasks that wait. How far it has come is saved with it, so that no crash loses one or doubles one.
+ */
+export const applyTickets: Command<{ entries: readonly AuditEntry[] }, { seq: number }> = function * (call, { entries }) {
+  let { seq } = yield * appliedThrough(call, {})
+  for (const entry of entries) {
+    if (entry.seq <= seq) continue
+    seq = entry.seq
+    const { ticket, event, actor } = entry
+    const { room, asker } = ticket
+    if (room === undefined) continue
+    const there = yield * first(db.selectFrom('rooms').select('name').where('name', '=', room))
+    if (there === undefined) continue
+    const inRoom: Call = { ...call, room }
+    yield * append(inRoom, {
+      kind: KINDS[event],
+      ticket_id: ticket.id,
+      at: entry.at,
+      actor: event === 'enqueued' || event === 'cancelled' ? { name: asker ?? actor, kind: 'agent' } : event === 'expired' ? SYSTEM : { name: actor, kind: 'owner' },
+      body: event === 'enqueued' ? ticket.question : ticket.answer ?? '',
+      concerns: asker === undefined || event === 'enqueued' || event === 'cancelled' ? [] : [asker]
+    })
+    yield * run(db.insertInto('deliveries').values({ ticket_id: ticket.id, rev: ticket.rev, saved_at: entry.at, delivered_at: null, read_at: null })
+      .onConflict(conflict => conflict.doNothing()))
+    const outcome = outcomeOf(entry)
+    if (outcome !== undefined) yield * tell(inRoom, entry, outcome)
+  }
+  yield * run(db.insertInto('marks').values({ name: APPLIED, value: String(seq) }).onConflict(conflict => conflict.column('name').doUpdateSet({ value: String(seq) })))
+  return { seq }
+}
+
+/** Begins at the end of a log: what was before the rooms were there is not told. */
+export const skipTickets: Command<{ seq: number }, null> = function * (_call, { seq }) {
+  yield * run(db.insertInto('marks').values({ name: APPLIED, value: String(seq) }).onConflict(conflict => conflict.doNothing()))
+  return null
+}
+
+export interface Delivery { rev: number, saved_at: string, delivered_at?: string, read_at?: string }
+
+/** What became of each revision of a ticket. */
+export const deliveriesOf: Command<{ ticket_id: string }, { deliveries: Delivery[] }> = function * (_call, { ticket_id: id }) {
+  const rows = yield * all(db.selectFrom('deliveries').selectAll().where('ticket_id', '=', id).orderBy('rev'))
+  return {
+    deliveries: rows.map(row => ({
+      rev: row.rev,
+      saved_at: row.saved_at,
+      ...(row.delivered_at !== null && { delivered_at: row.delivered_at }),
+      ...(row.read_at !== null && { read_at: row.read_at })
+    }))
+  }
+}
+
+export interface DeliveredInput { tickets: ReadonlyArray<readonly [id: string, rev: number]>, at: string }
+
+/** The response that carried these revisions was written. */
+export const noteDelivered: Command<DeliveredInput, null> = function * (_call, { tickets, at }) {
+  for (const [id, rev] of tickets) {
+    yield * run(db.updateTable('deliveries').set({ delivered_at: at }).where('ticket_id', '=', id).where('rev', '=', rev).where('delivered_at', 'is', null))
+  }
+  return null
+}
+
+/** Ids of the tickets that tasks wait for, with their rooms. */
+export const awaitedTickets: Command<object, { tickets: Array<{ room: string, task_id: number, ticket_id: string }> }> = function * () {
+  const rows = yield * all(db.selectFrom('tasks').select(['room', 'id', 'ticket_id']).where('ticket_id', 'is not', null).where('status', '=', 'blocked'))
+  return { tickets: rows.map(row => ({ room: row.room, task_id: row.id, ticket_id: row.ticket_id! })) }
+}
+
+/** A ticket that a task was to wait for was never enqueued, as after a crash between the two: the task is free again. */
+export const dropTicket: Command<{ task_id: number, ticket_id: string }, null> = function * (call, { task_id: id, ticket_id: ticketId }) {
+  const task = yield * taskAt(call, id)
+  if (task.status !== 'blocked' || task.ticket_id !== ticketId) return null
+  const status = 'pending' as const
+  const change = { status, owner: null, ticket_id: null, version: task.version + 1 }
+  const freed = yield * settle(call, task, { change, event: { kind: 'task_unblocked' } }, { actor: SYSTEM })
+  yield * note(call, freed, `Ticket ${ticketId} was never enqueued; ask again where the decision is still needed.`, SYSTEM)
+  return null
+}

@@ -1,0 +1,246 @@
+import type { RoomAgent, RoomEvent } from '../../schemas/room'
+import type { AgentDesk } from '../desk'
+import { ReadyroomError } from '../errors'
+import { mintId } from '../lifecycle'
+import { may, mayEnter, type Principal } from '../principal'
+import { parse } from '../validate'
+import type { Actor } from './call'
+import { fold } from './names'
+import { RoomPresence } from './presence'
+import type { CallHead, CommandName, InputOf, OutputOf, RoomStore } from './store'
+import { TokenBook } from './token-book'
+import { ROOM_TOOLS, UNTRUSTED, type RoomTool } from './tools'
+
+const MAX_WAIT_MS = 90_000
+const DEFAULT_WAIT_S = 60
+const MAX_FILE_BYTES = 1_024 * 1_024
+
+export interface RoomDeskOptions {
+  store: RoomStore
+  /** The wall clock, in milliseconds since 1970. */
+  now?: () => number
+  /** The longest wait for a change, in milliseconds. Unset means 90 s. */
+  maxWaitMs?: number | undefined
+  /** What one file may hold, in bytes. Unset means 1 MiB. */
+  maxFileBytes?: number | undefined
+  /** Whether rooms may be deleted by a tool. */
+  adminApi?: boolean | undefined
+}
+
+export interface RoomCallOptions {
+  principal: Principal
+  /** The tickets, as this principal may use them. */
+  tickets: AgentDesk
+  /** Who calls, where no token says so: agents without one are told apart by their streams. */
+  stream?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** A name for an agent that has no token, made of its stream. */
+export function nameOfStream (stream: string): string {
+  const name = fold(stream).normalize('NFKD').replace(/[^a-z0-9._-]+/g, '-').replace(/^[^a-z0-9]+/, '').slice(0, 40)
+  return name === '' ? 'unnamed' : name
+}
+
+const BY_NAME = new Map(ROOM_TOOLS.map(tool => [tool.name, tool]))
+
+/** Where calls meet the rooms: who may, in which room, and who hears of what it changed. */
+export class RoomDesk {
+  readonly tokens = new TokenBook()
+  readonly presence = new RoomPresence()
+  readonly maxFileBytes: number
+  readonly #store: RoomStore
+  readonly #now: () => number
+  readonly #maxWaitMs: number
+  readonly #adminApi: boolean
+  readonly #listeners = new Map<string, Set<(event: RoomEvent) => void>>()
+  readonly #closing = new AbortController()
+  #opened: Promise<void> | undefined
+  /** The store is, whatever else is still being done before anybody gets in. */
+  #isReady = false
+
+  constructor ({ store, now = Date.now, maxWaitMs = MAX_WAIT_MS, maxFileBytes = MAX_FILE_BYTES, adminApi = false }: RoomDeskOptions) {
+    this.#store = store
+    this.#now = now
+    this.#maxWaitMs = maxWaitMs
+    this.#adminApi = adminApi
+    this.maxFileBytes = maxFileBytes
+  }
+
+  /** Whether there are rooms yet: they come with the first use. */
+  get isOpen (): boolean { return this.#opened !== undefined }
+
+  /** Whether anybody listens to a room. */
+  get isWatched (): boolean { return this.#listeners.size > 0 }
+
+  /** Aborts when the desk closes: waits and streams end. */
+  get closing (): AbortSignal { return this.#closing.signal }
+
+  /** Called once, when the rooms are open for the first time, before anybody gets in. */
+  onOpen: () => Promise<void> = async () => {}
+
+  /** Opens the database and learns the tokens. Idempotent. */
+  open (): Promise<void> {
+    this.#opened ??= this.#open().catch(err => {
+      this.#opened = undefined
+      throw err
+    })
+    return this.#opened
+  }
+
+  async #open (): Promise<void> {
+    await this.#store.open()
+    this.#isReady = true
+    this.tokens.load((await this.#store.run('loadTokens', this.system(), {})).result)
+    await this.onOpen()
+  }
+
+  /** Tools that a principal may use. */
+  toolsOf (principal: Principal): RoomTool[] {
+    return ROOM_TOOLS.filter(({ scope, admin }) => may(principal, scope) && (admin !== true || this.#adminApi))
+  }
+
+  /** The server's own hand, in a room or in none. */
+  system (room = ''): CallHead {
+    return { actor: { name: 'system', kind: 'system', admin: true }, room, now: this.#now() }
+  }
+
+  /** Runs a command, and tells whoever listens what it changed. @throws what the command throws */
+  async run<N extends CommandName> (name: N, head: CallHead, input: InputOf<N>): Promise<OutputOf<N>> {
+    if (!this.#isReady) await this.open()
+    const { result, events } = await this.#store.run(name, head, input)
+    for (const event of events) {
+      for (const listener of this.#listeners.get(event.room) ?? []) listener(event)
+    }
+    return result
+  }
+
+  /** Hears of every event of a room, in order, once it is durable. Returns how to stop listening. A listener must not throw. */
+  subscribe (room: string, listener: (event: RoomEvent) => void): () => void {
+    const listeners = this.#listeners.get(room) ?? new Set()
+    this.#listeners.set(room, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#listeners.get(room) === listeners) this.#listeners.delete(room)
+    }
+  }
+
+  /** Which room a call means. @throws FORBIDDEN_ROOM without a grant for it. */
+  roomOf (principal: Principal, room: string | undefined): string {
+    const wanted = room === undefined ? principal.home : fold(room)
+    if (!mayEnter(principal, wanted)) {
+      const rooms = principal.rooms === 'all' ? '' : `; it has ${principal.rooms.join(', ')}`
+      throw new ReadyroomError('FORBIDDEN_ROOM', `The token of ${principal.name} has no grant for the room ${JSON.stringify(wanted)}${rooms}.`)
+    }
+    return wanted
+  }
+
+  /** @throws BAD_REQUEST where an agent without a token bears the name of one that has one. */
+  headOf (principal: Principal, room: string, stream?: string): CallHead {
+    let actor: Actor = { name: principal.name, kind: principal.kind, admin: may(principal, 'room:admin') }
+    if (principal.kind === 'owner' && stream !== undefined) {
+      const name = nameOfStream(stream)
+      if (this.tokens.hasName(name)) {
+        throw new ReadyroomError('BAD_REQUEST', `The name ${name} belongs to an agent with a token. Set READYROOM_AGENT_TOKEN, or another READYROOM_STREAM.`)
+      }
+      actor = { name, kind: 'agent', admin: false }
+    }
+    return { actor, room, now: this.#now() }
+  }
+
+  /**
+   * Runs a tool of the room.
+   * @throws BAD_REQUEST, FORBIDDEN_SCOPE, FORBIDDEN_ROOM, ROOM_NOT_FOUND, STORE_UNAVAILABLE, and what its command throws.
+   */
+  async call (name: string, args: unknown, options: RoomCallOptions): Promise<object> {
+    const { principal, stream, signal } = options
+    const tool = BY_NAME.get(name)
+    if (tool === undefined || (tool.admin === true && !this.#adminApi)) throw new ReadyroomError('NOT_FOUND', `There is no tool ${name}.`)
+    if (!may(principal, tool.scope)) {
+      throw new ReadyroomError('FORBIDDEN_SCOPE', `${name} needs the scope ${tool.scope}, which the token of ${principal.name} does not have.`)
+    }
+    const { room: asked, ...input } = parse(tool.inputSchema, args ?? {}, name) as { room?: string } & Record<string, unknown>
+    const room = this.roomOf(principal, asked)
+    const head = this.headOf(principal, room, stream)
+    await this.open()
+    if (principal.kind === 'owner' && room === principal.home) await this.run('addRoom', this.system(room), {})
+    this.presence.note(room, head.actor.name, head.now)
+    const result = await this.#handle(tool, head, input, { ...options, signal })
+    return tool.untrusted ? { ...result, untrusted: UNTRUSTED } : result
+  }
+
+  async #handle (tool: RoomTool, head: CallHead, input: Record<string, unknown>, options: RoomCallOptions): Promise<object> {
+    switch (tool.name) {
+      case 'create_task': return this.#createTask(head, input as unknown as InputOf<'createTask'> & { ask?: Record<string, unknown> }, options)
+      case 'update_task': return this.#updateTask(head, input as unknown as InputOf<'updateTask'>, options)
+      case 'put_file': return this.run('putFile', head, { ...input as unknown as InputOf<'putFile'>, max_bytes: this.maxFileBytes })
+      case 'wait_for_change': return this.waitForChange(head, input['timeout_s'] as number | undefined, options)
+      case 'list_agents': return this.#listAgents(head)
+      default: return await this.run(tool.command!, head, input as never) as object
+    }
+  }
+
+  /** The ticket's id is made first: a crash between the two leaves a task that says which ticket it misses. */
+  async #createTask (head: CallHead, { ask, ...input }: InputOf<'createTask'> & { ask?: Record<string, unknown> }, options: RoomCallOptions): Promise<object> {
+    if (ask === undefined) return this.run('createTask', head, input)
+    const { tickets, principal, stream = principal.name } = options
+    const ticketId = mintId(this.#now())
+    const task = await this.run('createTask', head, { ...input, ticket_id: ticketId })
+    try {
+      await tickets.ask({ ...ask as { question: string }, stream }, ticketId)
+    } catch (err) {
+      await this.run('dropTicket', { ...this.system(head.room) }, { task_id: task.id, ticket_id: ticketId })
+      throw err
+    }
+    return task
+  }
+
+  async #updateTask (head: CallHead, input: InputOf<'updateTask'>, { tickets, principal }: RoomCallOptions): Promise<object> {
+    const { ticket_id: id } = input
+    if (id === undefined) return this.run('updateTask', head, input)
+    const ticket = await tickets.wait(id, { ms: 0 })
+    if (principal.kind !== 'owner' && (ticket.asker !== principal.name || ticket.room !== head.room)) {
+      throw new ReadyroomError('NOT_YOUR_TICKET', `A task waits for a ticket of the agent that says so, in the same room; ${id} is none of yours here.`)
+    }
+    if (ticket.status !== 'pending') {
+      throw new ReadyroomError('TICKET_SETTLED', `Ticket ${id} is settled (${ticket.status}): there is nothing left to wait for. Read it with wait_for_answer.`, { ticket })
+    }
+    return this.run('updateTask', head, input)
+  }
+
+  /** Resolves when somebody else has done something in the room that the caller has not seen, or the time is over. */
+  async waitForChange (
+    head: CallHead, seconds: number = DEFAULT_WAIT_S, { signal }: Pick<RoomCallOptions, 'signal'> = {}
+  ): Promise<{ changed: boolean, unread: number }> {
+    const ms = Math.min(seconds * 1_000, this.#maxWaitMs)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const stop = this.subscribe(head.room, event => { if (event.actor !== head.actor.name) resolve() })
+    const timer = setTimeout(resolve, ms)
+    const over = AbortSignal.any([this.closing, ...signal === undefined ? [] : [signal]])
+    over.addEventListener('abort', () => { resolve() }, { once: true })
+    if (over.aborted) resolve()
+    try {
+      // Subscribed before it is read, so that nothing falls between.
+      const before = await this.run('peek', head, { limit: 1 })
+      if (before.unread > 0) return { changed: true, unread: before.unread }
+      await promise
+      const { unread } = await this.run('peek', { ...head, now: this.#now() }, { limit: 1 })
+      return { changed: unread > 0, unread }
+    } finally {
+      clearTimeout(timer)
+      stop()
+    }
+  }
+
+  async #listAgents (head: CallHead): Promise<{ agents: RoomAgent[] }> {
+    const { agents } = await this.run('members', head, {})
+    return { agents: agents.map(agent => ({ ...agent, ...this.presence.statusOf(head.room, agent.name, head.now) })) }
+  }
+
+  /** Ends waits and streams, then the store. Idempotent. */
+  async close (): Promise<void> {
+    this.#closing.abort()
+    await this.#opened?.catch(() => {})
+    await this.#store.close()
+  }
+}

@@ -1,0 +1,121 @@
+import type { Desk } from '../desk'
+import { ReadyroomError } from '../errors'
+import type { RoomDesk } from './desk'
+
+/** How many entries of the audit log are applied in one go. */
+const PAGE = 100
+/** How soon a database that could not save is tried again, in milliseconds. */
+const RETRY_MS = 1_000
+/** The longest a timer may be set for, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+export interface TicketJoinerOptions {
+  desk: Desk
+  rooms: RoomDesk
+  log: { warn (details: object, message: string): void }
+}
+
+/**
+ * Brings what becomes of tickets into the rooms: each entry of the audit log once, in order, from where the rooms' own
+ * database says that it is. A crash between the two loses nothing, since the next start goes on from there.
+ *
+ * While a task waits for a ticket there is one timer, for the next expiry; whoever reads a ticket expires it all the same.
+ */
+export class TicketJoiner {
+  readonly #desk: Desk
+  readonly #rooms: RoomDesk
+  readonly #log: TicketJoinerOptions['log']
+  #stop: (() => void) | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #under: Promise<void> = Promise.resolve()
+  #applied = 0
+  #running = false
+  #again = false
+  #closed = false
+
+  constructor ({ desk, rooms, log }: TicketJoinerOptions) {
+    this.#desk = desk
+    this.#rooms = rooms
+    this.#log = log
+  }
+
+  /** Resolves when everything that was in the audit log is in the rooms. */
+  async start (): Promise<void> {
+    const system = this.#rooms.system()
+    await this.#rooms.run('skipTickets', system, { seq: this.#desk.head().seq })
+    this.#applied = (await this.#rooms.run('appliedThrough', system, {})).seq
+    this.#stop = this.#desk.subscribe(() => { this.#catchUp() })
+    this.#catchUp()
+    await this.#under
+    await this.#mend()
+  }
+
+  /** Resolves when what is in the audit log now is in the rooms, unless their database cannot save. */
+  settled (): Promise<void> { return this.#under }
+
+  async close (): Promise<void> {
+    this.#closed = true
+    this.#stop?.()
+    clearTimeout(this.#timer)
+    await this.#under
+  }
+
+  #catchUp (): void {
+    if (this.#running) this.#again = true
+    else this.#under = this.#apply()
+  }
+
+  async #apply (): Promise<void> {
+    this.#running = true
+    try {
+      do {
+        this.#again = false
+        while (!this.#closed && this.#applied < this.#desk.head().seq) {
+          const entries = await this.#desk.since(this.#applied, PAGE)
+          if (entries.length === 0) break
+          // Bare answers and contexts stay where they are: the rooms keep what they show.
+          this.#applied = (await this.#rooms.run('applyTickets', this.#rooms.system(), { entries })).seq
+        }
+      } while (this.#again)
+      await this.#arm()
+    } catch (err) {
+      if (this.#closed) return
+      this.#log.warn({ err }, 'What became of tickets could not be told to the rooms; it will be, when their database can save')
+      this.#setTimer(RETRY_MS, () => { this.#catchUp() })
+    } finally {
+      this.#running = false
+    }
+  }
+
+  /** One timer, for the next ticket that expires, while somebody waits for one. */
+  async #arm (): Promise<void> {
+    clearTimeout(this.#timer)
+    const { tickets } = await this.#rooms.run('awaitedTickets', this.#rooms.system(), {})
+    if (tickets.length === 0 && !this.#rooms.isWatched) return
+    const due = this.#desk.untilNextExpiry()
+    if (due === undefined) return
+    this.#setTimer(due, () => {
+      this.#desk.expireDue().finally(() => { this.#catchUp() })
+    })
+  }
+
+  #setTimer (ms: number, then: () => void): void {
+    if (this.#closed) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(then, Math.min(Math.max(ms, 10), MAX_TIMER_MS))
+    this.#timer.unref?.()
+  }
+
+  /** Tasks that wait for a ticket that was never enqueued, as after a crash between the two. */
+  async #mend (): Promise<void> {
+    const { tickets } = await this.#rooms.run('awaitedTickets', this.#rooms.system(), {})
+    for (const { room, task_id: taskId, ticket_id: ticketId } of tickets) {
+      try {
+        await this.#desk.get(ticketId)
+      } catch (err) {
+        if (!(err instanceof ReadyroomError) || err.code !== 'TICKET_NOT_FOUND') throw err
+        await this.#rooms.run('dropTicket', this.#rooms.system(room), { task_id: taskId, ticket_id: ticketId })
+      }
+    }
+  }
+}
