@@ -4,6 +4,7 @@ import {
   ProveReplySchema, ToolCallSchema, ToolReplySchema, type DaemonStatus, type Identity, type JoinReply, type ProveReply
 } from '../schemas/internal'
 import type { Doors } from '../lib/doors'
+import { AdminCallSchema } from '../schemas/admin'
 import { ReadyroomError } from '../lib/errors'
 import { isLoopbackAddress } from '../lib/origin'
 import { parse } from '../lib/validate'
@@ -11,6 +12,7 @@ import type { InternalOptions } from '../lib/node/internal-options'
 import { CREDENTIAL, NONCE_HEADER, TAG_HEADER } from '../lib/node/link'
 import { callKey, equalProofs, proofOf, responseTag, seal, tokenTag } from '../lib/node/proof'
 import { runToolCall } from '../lib/node/tool-call'
+import { RoomAdmin } from '../lib/room/admin'
 import { isNewer } from '../lib/node/versions'
 
 export type { InternalOptions }
@@ -90,6 +92,14 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
       const left = clients.add({ ...client, say: word => { raw.write(`${word}\n`) }, end: () => { raw.end() } })
       raw.on('close', left)
       raw.on('error', left)
+    })
+
+    app.post('/admin', async request => {
+      const { rooms } = doors ?? {}
+      if (rooms === undefined) throw new ReadyroomError('ROOM_NOT_FOUND', 'This daemon has no rooms.')
+      const { name, input } = parse(AdminCallSchema, request.body, 'The body')
+      app.log.warn({ admin: name }, 'Administered from the command line')
+      return new RoomAdmin(rooms).run(name, input)
     })
 
     app.post('/stop', { schema: { response: { 200: DoneSchema } } }, async (_request, reply) => {

@@ -237,6 +237,12 @@ export class RoomDesk {
     return { agents: agents.map(agent => ({ ...agent, ...this.presence.statusOf(head.room, agent.name, head.now) })) }
   }
 
+  /** A safe copy of the database, into a file that is not there yet. */
+  async backup (file: string): Promise<void> {
+    await this.open()
+    await this.#store.backup(file)
+  }
+
   /** Ends waits and streams, then the store. Idempotent. */
   async close (): Promise<void> {
     this.#closing.abort()
