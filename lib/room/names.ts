@@ -20,8 +20,34 @@ export function readName (name: string, what: string): string {
   return folded
 }
 
-/** Code, fenced or in a line, speaks of things and calls nobody. An opened fence without an end goes to the end. */
-const CODE = /(`{3,}|~{3,})[^]*?(?:\1|$)|(`+)[^`\n]+\2/g
+/**
+ * A text without its code, which speaks of things and calls nobody: what stands between two runs of as many backticks, or
+ * of three tildes and more. A fence that is never closed goes to the end; a lone backtick is a character.
+ */
+function withoutCode (text: string): string {
+  const runs = [...text.matchAll(/`+|~{3,}/g)].map(({ 0: run, index }) => ({ run, index }))
+  const ends = new Map<string, number[]>()
+  for (let at = runs.length - 1; at >= 0; at--) {
+    const { run } = runs[at]!
+    const same = ends.get(run)
+    if (same === undefined) ends.set(run, [at])
+    else same.push(at)
+  }
+  let left = ''
+  let from = 0
+  for (let at = 0; at < runs.length; at++) {
+    const { run, index } = runs[at]!
+    const same = ends.get(run)!
+    while (same.length > 0 && same.at(-1)! <= at) same.pop()
+    const close = same.at(-1)
+    if (close === undefined && run.length < 3) continue
+    left += `${text.slice(from, index)} `
+    if (close === undefined) return left
+    from = runs[close]!.index + run.length
+    at = close
+  }
+  return left + text.slice(from)
+}
 
 /** A name as it stands in a text, with what is around it: what belongs to a longer word, a path or an address is no mention. */
 const WORD = /(?<![\p{L}\p{N}_.\-/@])@?([a-z0-9][a-z0-9._-]*)(?![\p{L}\p{N}_@/])/giu
@@ -33,7 +59,7 @@ const WORD = /(?<![\p{L}\p{N}_.\-/@])@?([a-z0-9][a-z0-9._-]*)(?![\p{L}\p{N}_@/])
  */
 export function mentionsIn (body: string, called: ReadonlyMap<string, string>): string[] {
   const found = new Set<string>()
-  for (const { 1: word = '' } of body.replace(CODE, ' ').matchAll(WORD)) {
+  for (const { 1: word = '' } of withoutCode(body).matchAll(WORD)) {
     const folded = fold(word)
     // A full stop at the end is the sentence's, unless a name ends so.
     const agent = called.get(folded) ?? called.get(folded.replace(/[._-]+$/, ''))
