@@ -34,5 +34,5 @@ export async function authenticate (
   const minted = find?.(given)
   if (minted !== undefined) return minted
   await noteWrong()
-  throw unauthorized('This is not a token of this Ready Room, or not one any more.')
+  throw unauthorized('This is not the token of this Ready Room.')
 }

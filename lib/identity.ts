@@ -32,7 +32,7 @@ export class Identity {
   get isOpen (): boolean { return this.#token === undefined && this.#tokens?.initialised !== true }
 
   /** Who sends a request. @throws UNAUTHORIZED, and what `noteWrong` throws, which hears of a wrong credential. */
-  async ofRequest (authorization: string | undefined, noteWrong: () => unknown): Promise<Principal> {
+  async ofRequest (authorization: string | null | undefined, noteWrong: () => unknown): Promise<Principal> {
     if (this.isOpen) return OWNER
     return authenticate(authorization, this.#token, noteWrong, token => this.#tokens?.find(token, this.#now()))
   }

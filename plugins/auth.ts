@@ -2,6 +2,7 @@ import fp from 'fastify-plugin'
 import { ReadyroomError } from '../lib/errors'
 import type { Identity } from '../lib/identity'
 import { may, type Principal, type Scope } from '../lib/principal'
+import { sentHeader } from './sent-header'
 
 export interface AuthOptions {
   identity: Identity
@@ -23,7 +24,7 @@ export default fp<AuthOptions>(async function auth (app, { identity }) {
   app.decorateRequest('principal', null)
 
   app.addHook('onRequest', async request => {
-    const principal = await identity.ofRequest(request.headers.authorization, () => app.noteWrongCredential(request))
+    const principal = await identity.ofRequest(sentHeader(request, 'authorization'), () => app.noteWrongCredential(request))
     const { scope } = request.routeOptions.config
     if (scope !== undefined && !may(principal, scope)) {
       throw new ReadyroomError('FORBIDDEN_SCOPE', `This needs the scope ${scope}, which the token of ${principal.name} (${principal.kind}) does not have.`)

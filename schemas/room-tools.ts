@@ -40,7 +40,12 @@ export const WhatsNewOutputSchema = output({
   untrusted: Untrusted
 })
 
-export const ReadEventsInputSchema = input({ since_id: Since, limit: Limit, kind: Type.Optional(RoomEventKindSchema), task_id: Type.Optional(RoomIdSchema) })
+export const ReadEventsInputSchema = input({
+  since_id: Since,
+  limit: Limit,
+  kind: Type.Optional(RoomEventKindSchema),
+  task_id: Type.Optional(RoomIdSchema)
+})
 export const ReadEventsOutputSchema = output({ events: Type.Array(RoomEventSchema), next: Next, untrusted: Untrusted })
 
 const TextKindSchema = Type.Unsafe<'message' | 'task' | 'note' | 'file'>({ type: 'string', enum: ['message', 'task', 'note', 'file'] })
