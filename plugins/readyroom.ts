@@ -119,10 +119,10 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   const { rooms } = options
   const identity = new Identity({ token, tokens: rooms?.tokens, now: options.now })
 
+  await app.register(pipelining)
   await app.register(closing)
   await app.register(errors, { ownsNotFound })
   await app.register(headers)
-  await app.register(pipelining)
   await app.register(bodies)
   await app.register(methods)
   await app.register(throttle)

@@ -10,7 +10,7 @@ function waitFor (port: number, id: string, seconds: number): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-t.test('a connection has ten requests under way at a time, and what is sent beyond is refused in its turn', async t => {
+t.test('a connection has five requests under way at a time, and what is sent beyond is refused in its turn', async t => {
   const { app, port } = await listen(t)
   const { id } = await app.readyroom.desk.ask({ question: 'Go on?', stream: 'agent' })
   const said = (await raw(port, waitFor(port, id, 0.3).repeat(PIPELINE_LIMIT + 5))).match(/HTTP\/1\.1 \d+/g)
@@ -20,7 +20,7 @@ t.test('a connection has ten requests under way at a time, and what is sent beyo
 t.test('one after the other, a connection has as many requests as it likes', async t => {
   const { port } = await listen(t)
   const ask = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n`
-  // Ten at most are sent together; the last one ends it.
+  // Five at most are sent together; the last one ends it.
   const text = `${ask}\r\n`.repeat(PIPELINE_LIMIT - 1) + `${ask}connection: close\r\n\r\n`
   for (let i = 0; i < 3; i++) t.equal((await raw(port, text)).match(/HTTP\/1\.1 200/g)?.length, PIPELINE_LIMIT)
 })
