@@ -196,9 +196,11 @@ export async function fuzz ({ form, seed, say }: ProofOptions): Promise<Proof> {
   const broken: string[] = []
   for (const [name, token, count] of [['without a token', undefined, COUNTS[form].open], ['with a token', TOKEN, COUNTS[form].guarded]] as const) {
     const daemon = await Daemon.start(token === undefined ? {} : { token })
-    const run = new Fuzz(daemon, seed)
+    // Others than those of the run before.
+    const own = token === undefined ? seed : seed + 1_000_000
+    const run = new Fuzz(daemon, own)
     try {
-      await run.run(count, seed, say)
+      await run.run(count, own, say)
     } catch (err) {
       run.ledger.broken.push(`${name}: ${(err as Error).stack}`)
     } finally {

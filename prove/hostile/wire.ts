@@ -71,7 +71,7 @@ export function raw (port: number, bytes: Buffer, patience = mayLast(bytes.toStr
       clearTimeout(timer)
       const text = Buffer.concat(chunks)
       try {
-        resolve({ replies: parse(text, bytes.subarray(0, 5).toString('latin1').includes('HEAD')), left: timedOut, silent: timedOut && patience === PATIENCE_MS })
+        resolve({ replies: parse(text, /^\s*HEAD/.test(bytes.toString('latin1', 0, 20))), left: timedOut, silent: timedOut && patience === PATIENCE_MS })
       } catch (err) {
         const unreadable = `${(err as Error).message}: ${text.toString('latin1', 0, 200)}`
         resolve({ replies: [], left: true, silent: timedOut && patience === PATIENCE_MS, ...(!timedOut && { unreadable }) })
