@@ -10,7 +10,12 @@ const STOP_MS = 5_000
 
 interface Teardown { teardown (close: () => unknown): void }
 
-export interface WranglerDev { origin: string, close (): Promise<void> }
+export interface WranglerDev {
+  origin: string
+  close (): Promise<void>
+  /** Ends all of it as a power cut would: nobody gets to finish anything. */
+  kill (): Promise<void>
+}
 
 /** Whether there is anybody left in the group to hear the signal. */
 function signalGroup (pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -36,15 +41,16 @@ export async function startWranglerDev (t: Teardown, persist: string): Promise<W
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { said += text })
   const gone = once(child, 'exit')
   let closing: Promise<void> | undefined
-  const close = (): Promise<void> => {
+  const end = (signal: NodeJS.Signals): Promise<void> => {
     closing ??= (async () => {
-      signalGroup(child.pid!, 'SIGTERM')
+      signalGroup(child.pid!, signal)
       await gone
       const deadline = performance.now() + STOP_MS
       while (signalGroup(child.pid!, performance.now() < deadline ? 0 : 'SIGKILL')) await new Promise(resolve => { setTimeout(resolve, 20) })
     })()
     return closing
   }
+  const close = (): Promise<void> => end('SIGTERM')
   t.teardown(close)
 
   const origin = `http://127.0.0.1:${port}`
@@ -53,5 +59,5 @@ export async function startWranglerDev (t: Teardown, persist: string): Promise<W
     if (child.exitCode !== null || performance.now() > deadline) throw new Error(`wrangler dev does not answer:\n${said}`)
     await new Promise(resolve => { setTimeout(resolve, 50) })
   }
-  return { origin, close }
+  return { origin, close, kill: () => end('SIGKILL') }
 }
