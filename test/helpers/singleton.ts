@@ -3,8 +3,11 @@ import { eventually, type Running, type World } from './process'
 
 export type Status = Partial<DaemonStatus> & { running: boolean }
 
-export const statusOf = async (world: World): Promise<Status> =>
-  JSON.parse((await world.run(['status', '--json'])).stdout) as Status
+export async function statusOf (world: World): Promise<Status> {
+  const { stdout, stderr, code, signal } = await world.run(['status', '--json'])
+  if (stdout === '') throw new Error(`status ended with ${code ?? signal} and said: ${stderr}`)
+  return JSON.parse(stdout) as Status
+}
 
 /** An agent whose process is up and has spoken. */
 export async function startAgent (world: World, cwd: string, env: Record<string, string> = {}): Promise<Running> {
