@@ -23,12 +23,13 @@ const daemon = (more: Partial<DaemonStatus>): DaemonStatus => ({
 
 interface Said { code: number, text: string }
 
-async function said (result: Stopped | undefined, later: Array<DaemonStatus | undefined> = [], takeoverMs = 10_000): Promise<Said> {
+async function said (result: Stopped | undefined, later: Array<DaemonStatus | undefined> = [], takeoverMs = 10_000, now = Date.now): Promise<Said> {
   let text = ''
   const code = await stop({
     stopDaemon: async () => result,
     askDaemon: async () => later.shift(),
     takeoverMs,
+    now,
     out: { write: async more => { text += more; return true } }
   })
   return { code, text }
@@ -63,4 +64,14 @@ t.test('one that somebody else had stopped is told of as stopped, and who took o
   const ending = { pid: 4711, stopped: undefined, successor: undefined }
   t.match((await said(ending, [undefined, daemon({ pid: 12 })])).text, /pid 4711\) has stopped\. A process that was attached to it \(pid 12\) has taken over/)
   t.match((await said(ending, [], 60)).text, /pid 4711\) has stopped\. Whatever was pending is kept/)
+})
+
+t.test('who was still on the way to a daemon that had just begun is waited for, and named', async t => {
+  const stopped = daemon({ pending: 46 })
+  const heir = daemon({ pid: 12, instance: 'i-2' })
+  const at = (ms: number) => () => Date.parse(stopped.started_at) + ms
+  const result = { pid: 4711, stopped, successor: undefined }
+  t.match((await said(result, [undefined, undefined, heir], 10_000, at(1_000))).text, /\(pid 12\) has taken over/)
+  t.match((await said(result, [heir], 10_000, at(60_000))).text, /46 pending tickets are kept/, 'one that stood for long had nobody')
+  t.match((await said(result, [], 60, at(1_000))).text, /46 pending tickets are kept/)
 })
