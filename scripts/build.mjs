@@ -24,10 +24,7 @@ const banner = [
 await rm(path('dist'), { recursive: true, force: true })
 await mkdir(path('dist/public'), { recursive: true })
 
-// The thread of the rooms is a text in the bundle.
-const thread = await build({
-  entryPoints: [path('lib/node/room/thread.ts')],
-  write: false,
+const how = {
   bundle: true,
   platform: 'node',
   target: 'node22',
@@ -36,11 +33,15 @@ const thread = await build({
   keepNames: true,
   logLevel: 'warning',
   metafile: true
-})
+}
+
+// The thread of the rooms is a text in the bundle.
+const thread = await build({ ...how, entryPoints: [path('lib/node/room/thread.ts')], write: false })
 
 // Both doors open into the one file: what they share is there once, and a process that has started never reads a further
 // file, which an upgrade under its feet could have taken away. Each part runs only when it is asked for.
 const { metafile } = await build({
+  ...how,
   stdin: {
     contents: "export const cli = () => import('./cli'); export const plugin = () => require('./index')",
     resolveDir: path('.'),
@@ -48,20 +49,12 @@ const { metafile } = await build({
     loader: 'ts'
   },
   outfile: path('dist/core.mjs'),
-  bundle: true,
-  platform: 'node',
-  target: 'node22',
-  format: 'esm',
-  minify: true,
-  keepNames: true,
   legalComments: 'external',
   loader: { '.html': 'text' },
   // Its other form asks for its own files by a require that no bundler sees.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   define: { READYROOM_VERSION: JSON.stringify(version), READYROOM_ROOM_THREAD: JSON.stringify(thread.outputFiles[0].text) },
-  banner: { js: banner },
-  logLevel: 'warning',
-  metafile: true
+  banner: { js: banner }
 })
 if (process.argv.includes('--meta')) await writeFile(path('dist/meta.json'), JSON.stringify(metafile))
 await writeFile(path('dist/THIRD-PARTY-NOTICES.txt'), await noticesOf(bothOf(metafile, thread.metafile), path('.')))
