@@ -54,6 +54,7 @@ export class RoomDesk {
   readonly #maxWaitMs: number
   readonly #adminApi: boolean
   readonly #listeners = new Map<string, Set<(event: RoomEvent) => void>>()
+  readonly #overhearers = new Set<(event: RoomEvent) => void>()
   readonly #closing = new AbortController()
   #opened: Promise<void> | undefined
   /** The store is, whatever else is still being done before anybody gets in. */
@@ -111,8 +112,15 @@ export class RoomDesk {
     const { result, events } = await this.#store.run(name, head, input)
     for (const event of events) {
       for (const listener of this.#listeners.get(event.room) ?? []) listener(event)
+      for (const listener of this.#overhearers) listener(event)
     }
     return result
+  }
+
+  /** Hears of the events of every room, as `subscribe` does of one. Returns how to stop listening. */
+  overhear (listener: (event: RoomEvent) => void): () => void {
+    this.#overhearers.add(listener)
+    return () => { this.#overhearers.delete(listener) }
   }
 
   /** Hears of every event of a room, in order, once it is durable. Returns how to stop listening. A listener must not throw. */

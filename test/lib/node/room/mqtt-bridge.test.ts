@@ -1,0 +1,156 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { Aedes, type AedesPublishPacket } from 'aedes'
+import t, { type Test } from 'tap'
+import { MqttBridge, type MqttBridgeOptions } from '../../../../lib/node/room/mqtt-bridge'
+import type { RoomEvent } from '../../../../schemas/room'
+
+const NOW = Date.parse('2026-05-01T10:00:00.000Z')
+const silent = { info () {}, warn () {} }
+
+const event = (id: number, at = NOW): RoomEvent =>
+  ({ id, at: new Date(at).toISOString(), room: 'ops', actor: 'ann', actor_kind: 'agent', kind: 'message_posted', message_id: id, body: `message ${id}` })
+
+interface Heard { topic: string, text: string, retain: boolean }
+
+/** A broker on a free port, or on the one it had before, that keeps what it was told. */
+async function startBroker (t: Test, { port = 0, authenticate }: { port?: number, authenticate?: NonNullable<Aedes['authenticate']> } = {}) {
+  const broker = await Aedes.createBroker({ ...(authenticate && { authenticate }) })
+  const heard: Heard[] = []
+  broker.on('publish', ({ topic, payload, retain }: AedesPublishPacket) => {
+    if (!topic.startsWith('$SYS')) heard.push({ topic, text: payload.toString(), retain })
+  })
+  const sockets = new Set<Socket>()
+  const server: Server = createServer(socket => {
+    sockets.add(socket)
+    broker.handle(socket)
+  })
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  let closed = false
+  async function stop (): Promise<void> {
+    if (closed) return
+    closed = true
+    for (const socket of sockets) socket.destroy()
+    await new Promise<void>(resolve => { broker.close(() => { server.close(() => { resolve() }) }) })
+  }
+  t.teardown(stop)
+  return { heard, stop, cut () { for (const socket of sockets) socket.destroy() }, port: (server.address() as AddressInfo).port, events: () => heard.filter(({ topic }) => topic.startsWith('rr/ops/')) }
+}
+
+async function startBridge (t: Test, options: Partial<MqttBridgeOptions> & { url: string }): Promise<MqttBridge> {
+  const bridge = new MqttBridge({ prefix: 'rr', log: silent, now: () => NOW, reconnectMs: 50, ...options })
+  t.teardown(() => bridge.close())
+  await bridge.start()
+  return bridge
+}
+
+async function until (t: Test, condition: () => boolean, what: string): Promise<void> {
+  const end = performance.now() + 20_000
+  while (!condition()) {
+    if (performance.now() > end) {
+      t.fail(`never came: ${what}`)
+      return
+    }
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+const urlOf = (port: number): string => `mqtt://127.0.0.1:${port}`
+
+t.test('each event goes to the topic of its room and kind, as JSON, in order, and is not retained', async t => {
+  const broker = await startBroker(t)
+  const bridge = await startBridge(t, { url: urlOf(broker.port) })
+  for (let id = 1; id <= 100; id++) bridge.publish(event(id))
+  await until(t, () => broker.events().length === 100, 'a hundred events')
+  t.strictSame(broker.events().map(({ text }) => JSON.parse(text) as RoomEvent), Array.from({ length: 100 }, (_, at) => event(at + 1)))
+  t.strictSame(broker.events()[0], { topic: 'rr/ops/message_posted', text: JSON.stringify(event(1)), retain: false })
+  t.equal(bridge.dropped, 0)
+})
+
+t.test('a retained status says online; it says offline when Ready Room ends, and by the last will when it is cut off', async t => {
+  const broker = await startBroker(t)
+  const status = () => broker.heard.filter(({ topic }) => topic === 'rr/status')
+  const first = await startBridge(t, { url: urlOf(broker.port) })
+  await until(t, () => status().length === 1, 'online')
+  await first.close()
+  t.strictSame(status(), [{ topic: 'rr/status', text: 'online', retain: true }, { topic: 'rr/status', text: 'offline', retain: true }])
+  await startBridge(t, { url: urlOf(broker.port), reconnectMs: 60_000 })
+  await until(t, () => status().length === 3, 'online again')
+  broker.cut()
+  await until(t, () => status().length === 4, 'the last will')
+  t.strictSame(status()[3], { topic: 'rr/status', text: 'offline', retain: true })
+})
+
+t.test('a broker that was away hears of the newest 1,000 events when it is back, and what it missed is counted', async t => {
+  const broker = await startBroker(t)
+  const warnings: object[] = []
+  const bridge = await startBridge(t, { url: urlOf(broker.port), log: { ...silent, warn: details => { warnings.push(details) } } })
+  await until(t, () => broker.heard.length === 1, 'online')
+  await broker.stop()
+  await until(t, () => warnings.length === 1, 'the sentence that it is away')
+  for (let id = 1; id <= 1_200; id++) bridge.publish(event(id))
+  t.equal(bridge.waiting, 1_000)
+  t.equal(bridge.dropped, 200)
+  const again = await startBroker(t, { port: broker.port })
+  await until(t, () => again.events().length === 1_000, 'a thousand events')
+  t.equal((JSON.parse(again.events()[0]!.text) as RoomEvent).id, 201)
+  t.strictSame(warnings.at(-1), { dropped: 200 })
+  t.equal(warnings.length, 2, 'an outage is said once, not at every try')
+})
+
+t.test('a broker that was away for an hour does not hear of what is long over', async t => {
+  const broker = await startBroker(t)
+  await broker.stop()
+  const bridge = await startBridge(t, { url: urlOf(broker.port) })
+  bridge.publish(event(1, NOW - 3_600_000))
+  bridge.publish(event(2, NOW - 1_000))
+  const again = await startBroker(t, { port: broker.port })
+  await until(t, () => again.events().length === 1, 'the one that is fresh')
+  t.equal((JSON.parse(again.events()[0]!.text) as RoomEvent).id, 2)
+  t.equal(bridge.dropped, 1)
+})
+
+t.test('a broker that takes nothing slows nobody: 20 are on their way, 1,000 wait, the rest is counted', async t => {
+  const broker = await startBroker(t)
+  // Between the two stands one that stops reading once they know each other.
+  const held: Socket[] = []
+  const proxy = createServer(socket => {
+    held.push(socket)
+    const onward = connect(broker.port, '127.0.0.1')
+    held.push(onward)
+    onward.on('error', () => {})
+    socket.on('error', () => {})
+    socket.once('data', data => { onward.write(data); socket.pause() })
+    onward.pipe(socket)
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    for (const socket of held) socket.destroy()
+    proxy.close()
+  })
+  let isHere = false
+  const bridge = await startBridge(t, { url: urlOf((proxy.address() as AddressInfo).port), log: { ...silent, info () { isHere = true } } })
+  await until(t, () => isHere, 'the broker says hello')
+  const start = performance.now()
+  for (let id = 1; id <= 5_000; id++) bridge.publish(event(id))
+  t.ok(performance.now() - start < 5_000)
+  t.equal(bridge.waiting, 1_000)
+  t.equal(bridge.dropped, 5_000 - 1_020)
+  const end = performance.now()
+  await bridge.close()
+  t.ok(performance.now() - end < 5_000, 'it does not wait for its goodbye to be heard')
+})
+
+t.test('user and password are shown to the broker, and one that refuses them is tried again', async t => {
+  const seen: Array<[string | undefined, string | undefined]> = []
+  const broker = await startBroker(t, {
+    authenticate: (_client, user, password, done) => {
+      seen.push([user, password?.toString()])
+      done(null, seen.length > 1)
+    }
+  })
+  const bridge = await startBridge(t, { url: urlOf(broker.port), user: 'ready', password: 'secret-word' })
+  bridge.publish(event(1))
+  await until(t, () => broker.events().length === 1, 'the event')
+  t.strictSame(seen, [['ready', 'secret-word'], ['ready', 'secret-word']])
+})
