@@ -33,3 +33,11 @@ t.test('a connection that goes on without reading is cut, and what it waited for
   t.ok(['', 'ECONNRESET', 'EPIPE'].includes(String(said)), String(said))
   await untilWaiting(desk, 0)
 })
+
+t.test('what stands behind in what has been read already is not made into requests', async t => {
+  const { app, port } = await listen(t)
+  let made = 0
+  app.server.on('request', () => { made++ })
+  await raw(port, `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`.repeat(3_000)).catch(() => {})
+  t.ok(made > PIPELINE_LIMIT && made < 50, `${made} of 3,000`)
+})
