@@ -13,15 +13,27 @@ const PARTS: Record<string, string> = { body: 'the body', querystring: 'the quer
 
 // Plain digits only: `0x10`, `1e2` and the empty text are no way to write a number here.
 const DIGITS = /^-?\d{1,15}$/
+const DECIMAL = /^-?\d{1,15}(?:\.\d{1,6})?$/
 
-/** A query or an address is text; where its schema wants a whole number, digits are read as one. Bodies are never converted. */
+interface Described { type?: string, items?: Described }
+
+/** One text of a query as its schema wants it. A list is one text with commas, or the same name several times. */
+function read ({ type, items = {} }: Described, value: unknown): unknown {
+  if (type === 'array') {
+    const texts = Array.isArray(value) ? value as unknown[] : typeof value === 'string' ? value.split(',') : undefined
+    return texts?.map(text => read(items, text)) ?? value
+  }
+  if (typeof value !== 'string') return value
+  if (type === 'integer' && DIGITS.test(value)) return Number(value)
+  if (type === 'number' && DECIMAL.test(value)) return Number(value)
+  return value
+}
+
+/** A query or an address is text; where its schema wants numbers or a list, it is read as such. Bodies are never converted. */
 function fromText (schema: TSchema, value: unknown): unknown {
-  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> }
+  const { properties = {} } = schema as { properties?: Record<string, Described> }
   const texts = Object.entries((value ?? {}) as Record<string, unknown>)
-  return Object.fromEntries(texts.map(([name, text]) => {
-    const type = Object.hasOwn(properties, name) ? properties[name]!.type : undefined
-    return [name, type === 'integer' && typeof text === 'string' && DIGITS.test(text) ? Number(text) : text]
-  }))
+  return Object.fromEntries(texts.map(([name, text]) => [name, Object.hasOwn(properties, name) ? read(properties[name]!, text) : text]))
 }
 
 /**

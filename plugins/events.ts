@@ -3,17 +3,20 @@ import type { FastifyInstance } from 'fastify'
 import type { Identity } from '../lib/identity'
 import { sees } from '../lib/principal-desk'
 import { NoQuerySchema } from '../schemas/api'
+import type { AuditEntry } from '../schemas/event'
 import { REFUSALS } from './errors'
-import { Feed } from './feed'
+import { Feed, type FeedLog } from './feed'
 
 /** How often a silent stream says that it is alive, in milliseconds. */
-const HEARTBEAT_MS = 15_000
+export const HEARTBEAT_MS = 15_000
 
 /** How long a full socket may take nothing before its reader is dropped, in milliseconds. */
-const STALL_MS = 30_000
+export const STALL_MS = 30_000
+
+/** A reader further behind than this reads the list anew: that is less than the replay. */
+export const REPLAY_LIMIT = 1_000
 
 export interface EventsOptions {
-
   heartbeatMs?: number | undefined
   stallMs?: number | undefined
 }
@@ -26,7 +29,7 @@ export default async function events (
   app: FastifyInstance, { identity, heartbeatMs = HEARTBEAT_MS, stallMs = STALL_MS }: EventsOptions & { identity: Identity }
 ): Promise<void> {
   const { desk, presence, closing } = app
-  const feeds = new Set<Feed>()
+  const feeds = new Set<Feed<AuditEntry>>()
   await app.register(sse, { heartbeatInterval: heartbeatMs })
 
   const stop = desk.subscribe(entry => {
@@ -54,7 +57,14 @@ export default async function events (
     if (reply.raw.destroyed) return
     const closed = presence.openStream()
     const principal = request.principal!
-    const feed = new Feed({ reply, desk, stallMs, visible: ticket => sees(principal, ticket), isLive: () => identity.isLive(principal) })
+    const log: FeedLog<AuditEntry> = {
+      head: () => desk.head().seq,
+      since: (seq, limit) => desk.since(seq, limit),
+      seqOf: ({ seq }) => seq,
+      messageOf: ({ ticket }) => sees(principal, ticket) ? { event: 'ticket', data: ticket } : undefined,
+      replayLimit: REPLAY_LIMIT
+    }
+    const feed = new Feed({ reply, log, stallMs, isLive: () => identity.isLive(principal) })
     feeds.add(feed)
     reply.sse.onClose(() => {
       feeds.delete(feed)

@@ -1,62 +1,66 @@
 import type { FastifyReply } from 'fastify'
-import type { Desk } from '../lib/desk'
-import type { AuditEntry } from '../schemas/event'
-import type { Ticket } from '../schemas/ticket'
-
-/** A reader further behind than this reads the list anew: that is less than the replay. */
-export const REPLAY_LIMIT = 1_000
 
 /** How many entries a replay holds at once. Each may be a few hundred kilobytes long. */
 const PAGE = 20
 
-export interface FeedOptions {
+export interface FeedMessage { event: string, data: object }
+
+/** A log whose entries have rising numbers; some may be missing. */
+export interface FeedLog<Entry> {
+  /** The number of the last entry so far. */
+  head (): number
+  /** Entries after a number, in order. */
+  since (seq: number, limit: number): Promise<readonly Entry[]>
+  seqOf (entry: Entry): number
+  /** What a reader is told of an entry; undefined where it is none of theirs. */
+  messageOf (entry: Entry): FeedMessage | undefined
+  /** A reader further behind than this begins anew. Unset, everything is replayed. */
+  readonly replayLimit?: number
+}
+
+export interface FeedOptions<Entry> {
   reply: FastifyReply
-  desk: Desk
+  log: FeedLog<Entry>
   /** How long a full socket may take nothing before its reader is dropped, in milliseconds. */
   stallMs: number
-  /** Whether this reader may see a ticket. */
-  visible: (ticket: Ticket) => boolean
+  /** Where a reader begins that sends no cursor of its own. Unset, now. */
+  since?: number | undefined
   /** Whether its credential still counts: asked again before each event. */
   isLive: () => boolean
 }
 
-/** Where a reader is in the audit log, or undefined where that cannot be: no number, ahead of us, or too far behind. */
-function cursorOf (lastEventId: string, head: number): number | undefined {
-  const seq = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : NaN
-  return seq <= head && head - seq <= REPLAY_LIMIT ? seq : undefined
-}
-
 /**
- * One reader of the events. What it has not read yet is not held for it: it stays in the audit log, and the feed goes on
+ * One reader of the events. What it has not read yet is not held for it: it stays in the log, and the feed goes on
  * from its cursor once the socket takes more. So a slow reader costs one page, and one that takes nothing is dropped.
  */
-export class Feed {
+export class Feed<Entry> {
   readonly #reply: FastifyReply
-  readonly #desk: Desk
+  readonly #log: FeedLog<Entry>
+  readonly #limit: number
   readonly #stallMs: number
   readonly #closed: Promise<void>
-  readonly #visible: FeedOptions['visible']
-  readonly isLive: FeedOptions['isLive']
+  readonly #since: number | undefined
+  readonly isLive: () => boolean
   #cursor: number
   #catchingUp = false
 
   /** The reply has its SSE context. Nothing is written before `start`. */
-  constructor ({ reply, desk, stallMs, visible, isLive }: FeedOptions) {
-    this.#visible = visible
+  constructor ({ reply, log, stallMs, since, isLive }: FeedOptions<Entry>) {
+    this.#since = since
     this.isLive = isLive
     this.#reply = reply
-    this.#desk = desk
+    this.#log = log
+    this.#limit = log.replayLimit ?? Infinity
     this.#stallMs = stallMs
-    this.#cursor = desk.head().seq
+    this.#cursor = log.head()
     this.#closed = new Promise(resolve => { reply.sse.onClose(resolve) })
   }
 
   /** Begins at the cursor that the reader sent, or now. Resolves when what it missed is out. */
   async start (): Promise<void> {
     const { sse, raw } = this.#reply
-    const { lastEventId } = sse
     const head = this.#cursor
-    const cursor = lastEventId === null ? head : cursorOf(lastEventId, head)
+    const cursor = this.#cursorAt(head)
     sse.sendHeaders()
     // The first byte is out at once. The bare id is a cursor for a reader that loses us before the first event.
     raw.write(`: open\nid: ${cursor ?? head}\n\n`)
@@ -65,30 +69,45 @@ export class Feed {
     await this.#catchUp()
   }
 
-  /** Hears of a commit. What comes while the reader is behind is met in the log. */
-  hear (entry: AuditEntry): void {
-    if (this.#catchingUp) return
-    if (entry.seq === this.#cursor + 1) this.#send(entry)
-    if (this.#isFull || entry.seq > this.#cursor) this.#catchUp()
+  /** Where the reader is in the log, or undefined where that cannot be: no number, ahead of us, or too far behind. */
+  #cursorAt (head: number): number | undefined {
+    const given = this.#reply.sse.lastEventId ?? this.#since?.toString()
+    if (given === undefined) return head
+    const seq = /^\d{1,15}$/.test(given) ? Number(given) : NaN
+    return seq <= head && head - seq <= this.#limit ? seq : undefined
   }
 
-  /** Ends the response. What a stalled reader has not taken is given up. */
-  end (): void {
-    if (this.#isFull) this.#reply.raw.destroy()
-    else this.#reply.sse.close()
+  /** Hears of a commit. What comes while the reader is behind is met in the log. */
+  hear (entry: Entry): void {
+    if (this.#catchingUp) return
+    const seq = this.#log.seqOf(entry)
+    if (seq === this.#cursor + 1) this.#send(entry)
+    if (this.#isFull || seq > this.#cursor) this.#catchUp()
+  }
+
+  /** Ends the response, with a last word where there is one. What a stalled reader has not taken is given up. */
+  end (last?: FeedMessage): void {
+    if (this.#isFull) {
+      this.#reply.raw.destroy()
+      return
+    }
+    if (last !== undefined && this.#isOpen) this.#write(last)
+    this.#reply.sse.close()
   }
 
   get #isFull (): boolean { return this.#reply.raw.writableNeedDrain }
 
   get #isOpen (): boolean { return this.#reply.sse.isConnected && !this.#reply.raw.destroyed }
 
-  #send (entry: AuditEntry): void {
+  #send (entry: Entry): void {
     if (!this.isLive()) return this.end()
-    if (this.#visible(entry.ticket)) this.#write({ id: String(entry.seq), event: 'ticket', data: entry.ticket })
-    this.#cursor = entry.seq
+    const seq = this.#log.seqOf(entry)
+    const message = this.#log.messageOf(entry)
+    if (message !== undefined) this.#write({ id: String(seq), ...message })
+    this.#cursor = seq
   }
 
-  #write (message: { id: string, event: string, data: object }): void {
+  #write (message: FeedMessage & { id?: string }): void {
     // It is written at once; the promise waits for a full socket to drain, which is watched here, with a deadline.
     this.#reply.sse.send(message).catch(err => this.#fail(err))
   }
@@ -98,10 +117,14 @@ export class Feed {
     if (this.#catchingUp) return
     this.#catchingUp = true
     try {
-      while (this.#isOpen && (this.#isFull || this.#cursor < this.#desk.head().seq)) {
+      while (this.#isOpen && (this.#isFull || this.#cursor < this.#log.head())) {
         if (this.#isFull && !await this.#drained()) return this.#drop('takes nothing')
-        if (this.#desk.head().seq - this.#cursor > REPLAY_LIMIT) return this.#drop('is too far behind')
-        for (const entry of await this.#desk.since(this.#cursor, PAGE)) {
+        const head = this.#log.head()
+        if (head - this.#cursor > this.#limit) return this.#drop('is too far behind')
+        const entries = await this.#log.since(this.#cursor, PAGE)
+        // Nothing is left of what there was: it has been pruned.
+        if (entries.length === 0) this.#cursor = Math.max(this.#cursor, head)
+        for (const entry of entries) {
           if (!this.#isOpen || this.#isFull) break
           this.#send(entry)
         }

@@ -5,6 +5,8 @@ import type { Doors } from '../lib/doors'
 import { createMcpHttp, opened } from '../lib/mcp-http'
 import { OWNER } from '../lib/principal'
 import { streamOf } from '../lib/stream-path'
+import { uploadLimit } from '../lib/room/http'
+import { goneSignal } from './gone'
 
 export interface McpOptions {
   version: string
@@ -23,21 +25,13 @@ function tailOf ({ url, routeOptions }: FastifyRequest): string | undefined {
   return routeOptions.url?.endsWith('/*') ? tail : undefined
 }
 
-/** Aborts when the client is gone before its answer is out. */
-function goneSignal ({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  if (raw.destroyed) gone.abort()
-  raw.once('close', () => { if (!raw.writableFinished) gone.abort() })
-  return gone.signal
-}
-
 /** MCP over Streamable HTTP, with the stream in the path or without. Host, Origin and credential are checked before. */
 export default async function mcp (app: FastifyInstance, { version, doors, maxWaitMs, progressMs }: McpOptions): Promise<void> {
   const answer = createMcpHttp({ desk: app.desk, version, maxWaitMs, progressMs, log: app.log })
 
   // The bytes as they came: what is no JSON is answered in JSON-RPC, by the one reader that every target has.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, async (_request: FastifyRequest, body: Buffer) => body)
+  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: Math.max(BODY_LIMIT, uploadLimit(doors?.rooms?.maxFileBytes ?? 0)) }, async (_request: FastifyRequest, body: Buffer) => body)
 
   async function post (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const named = streamOf(tailOf(request))

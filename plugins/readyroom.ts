@@ -32,6 +32,8 @@ import joined from './rooms'
 import store from './store'
 import throttle from './throttle'
 import ticketRoutes from './tickets'
+import v1 from './v1'
+import v1Stream from './v1-stream'
 
 /** What a host application can say. Every option but the place of the tickets has a default. */
 export interface ReadyroomOptions {
@@ -150,6 +152,14 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
       await app.register(events, { ...options.events, identity })
       await app.register(openapi, { version })
     }, { prefix: '/api' })
+  }
+  if (rooms !== undefined) {
+    await app.register(async function room (app) {
+      await app.register(origin, { ...own, policy: 'page' })
+      await app.register(auth, { identity })
+      await app.register(v1, { doors, rooms })
+      await app.register(v1Stream, { ...options.events, rooms, identity })
+    }, { prefix: '/v1' })
   }
   if (hasMcp) {
     await app.register(async function agents (app) {

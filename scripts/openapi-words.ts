@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox'
+import { ROOM_TOOLS } from '../lib/room/tools'
 import { ErrorBodySchema } from '../schemas/error'
 
 // What the OpenAPI document says of each address beyond what its route declares. A route without words, and words without
@@ -9,7 +10,7 @@ export interface Answer { says: string, content?: Record<string, TSchema> }
 
 export interface Words {
   operationId: string
-  tag: 'page' | 'tickets' | 'agents' | 'operations'
+  tag: 'page' | 'tickets' | 'agents' | 'rooms' | 'operations'
   summary: string
   description?: string
   params?: TSchema
@@ -50,6 +51,14 @@ const agents = {
     '5XX': { says: 'A failure', content: { 'application/json': ErrorBodySchema } }
   }
 } as const satisfies Partial<Words>
+
+const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** A tool says the same of itself here as to an agent. */
+const tools = Object.fromEntries(ROOM_TOOLS.map(({ name, title, description, route }): [string, Words] => [
+  `${route.method} /v1${route.path}`,
+  { operationId: camel(name), tag: 'rooms', summary: title, description, answers: { 200: { says: 'What the tool gives' } } }
+]))
 
 /** By method and path, the path as OpenAPI writes it. */
 export const WORDS: Record<string, Words> = {
@@ -131,5 +140,28 @@ export const WORDS: Record<string, Words> = {
     operationId: 'callMcpOfStream',
     summary: 'MCP for the agent that the address names',
     params: Type.Object({ stream: Type.String({ minLength: 1, maxLength: 100, description: 'Which agent asks, percent-encoded' }) })
+  },
+  ...tools,
+  'GET /v1/rooms': {
+    operationId: 'getWhoAmI', tag: 'rooms', summary: 'Who the credential makes one, and the rooms it opens', answers: { 200: { says: 'Name, kind, scopes and rooms' } }
+  },
+  'GET /v1/stream': {
+    operationId: 'streamRoom',
+    tag: 'rooms',
+    summary: 'What happens in a room, as server-sent events',
+    description: 'Event the kind, data the event, id its number in the log of the room; Last-Event-ID or since goes on from there, and without both it begins now. ' +
+      'Event reset: the log does not reach that far. Event room_deleted: the last one.',
+    answers: { 200: { says: 'The stream', content: { 'text/event-stream': text } } }
+  },
+  'GET /v1/unread': {
+    operationId: 'getUnread',
+    tag: 'rooms',
+    summary: 'How much is unread, and the first of it',
+    description: 'Moves no cursor and renews no lease. Whoever shows the events commits `through` afterwards.',
+    answers: { 200: { says: 'The count, and events' } }
+  },
+  'POST /v1/cursor': { operationId: 'moveCursor', tag: 'rooms', summary: 'Moves the cursor forward, never back', answers: { 200: { says: 'Where it is now' } } },
+  'GET /v1/files/{id}': {
+    operationId: 'downloadFile', tag: 'rooms', summary: 'The bytes of a file', answers: { 200: { says: 'The bytes, to be kept and never shown', content: { 'application/octet-stream': text } } }
   }
 }

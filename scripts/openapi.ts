@@ -8,9 +8,12 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import { ERRORS } from '../lib/errors'
 import { MemoryTicketStore } from '../lib/memory-store'
+import { SqliteRoomStore } from '../lib/node/room/sqlite-room-store'
+import { RoomDesk } from '../lib/room/desk'
 import readyroom from '../plugins/readyroom'
 import { ErrorBodySchema } from '../schemas/error'
 import { AuditEntrySchema } from '../schemas/event'
+import { FileSchema, MessageSchema, RoomEventSchema, RoomInfoSchema, TaskViewSchema } from '../schemas/room'
 import { TicketSchema, TicketViewSchema } from '../schemas/ticket'
 import { WORDS, type Answer, type Words } from './openapi-words'
 
@@ -20,7 +23,15 @@ type Route = Record<string, unknown>
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value))
 
 const COMPONENTS: Record<string, Json> = {
-  Ticket: plain(TicketSchema), TicketView: plain(TicketViewSchema), AuditEntry: plain(AuditEntrySchema), Error: plain(ErrorBodySchema)
+  Ticket: plain(TicketSchema),
+  TicketView: plain(TicketViewSchema),
+  AuditEntry: plain(AuditEntrySchema),
+  Error: plain(ErrorBodySchema),
+  RoomEvent: plain(RoomEventSchema),
+  RoomInfo: plain(RoomInfoSchema),
+  Message: plain(MessageSchema),
+  TaskView: plain(TaskViewSchema),
+  File: plain(FileSchema)
 }
 
 /** The refusal with its codes, which stand in a table of their own. */
@@ -88,6 +99,7 @@ export async function createDocument (): Promise<Json> {
       },
       tags: [
         { name: 'tickets', description: 'What the heads-up page reads and settles' }, { name: 'agents', description: 'What agents call' },
+        { name: 'rooms', description: 'What agents say to each other, for scripts and pages' },
         { name: 'page', description: 'What the person opens' }, { name: 'operations', description: 'What whoever runs it needs' }
       ],
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'READYROOM_TOKEN' } } }
@@ -103,7 +115,9 @@ export async function createDocument (): Promise<Json> {
       return { schema: describe(words, { ...schema as object }), url: path }
     }
   })
-  await app.register(readyroom, { store: new MemoryTicketStore(), metrics: true, ownsNotFound: true })
+  // The rooms are never opened: it is their addresses that count.
+  const rooms = new RoomDesk({ store: new SqliteRoomStore('none') })
+  await app.register(readyroom, { store: new MemoryTicketStore(), rooms, metrics: true, ownsNotFound: true })
   await app.ready()
   // Relative to this document, so that it holds under any prefix and behind any proxy; @fastify/swagger takes no such one.
   const servers = [{ url: '..', description: 'Where this document comes from' }]

@@ -87,13 +87,16 @@ export function * append (call: Call, event: NewEvent): Steps<RoomEvent> {
 /**
  * What every call of somebody in a room begins with: the room is there, the caller has a place in its log (from now on,
  * not from the beginning), and a sign of life renews the leases that the caller holds.
+ * `alive` is false where it is none.
  * @throws ROOM_NOT_FOUND
  */
-export function * enter (call: Call): Steps<{ through: number, greeted: boolean }> {
+export function * enter (call: Call, alive = true): Steps<{ through: number, greeted: boolean }> {
   const { room, actor, now } = call
   const found = yield * first(db.selectFrom('rooms').select('event_seq').where('name', '=', room))
   if (found === undefined) throw new ReadyroomError('ROOM_NOT_FOUND', `There is no room ${JSON.stringify(room)}.`)
-  const held = yield * all(db.selectFrom('tasks').selectAll().where('lease_until', 'is not', null).where('owner', '=', actor.name).where('room', '=', room))
+  const held = alive
+    ? yield * all(db.selectFrom('tasks').selectAll().where('lease_until', 'is not', null).where('owner', '=', actor.name).where('room', '=', room))
+    : []
   for (const task of held) {
     const until = renewed(task, now)
     if (until !== undefined) {

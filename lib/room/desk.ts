@@ -55,6 +55,7 @@ export class RoomDesk {
   readonly #adminApi: boolean
   readonly #listeners = new Map<string, Set<(event: RoomEvent) => void>>()
   readonly #overhearers = new Set<(event: RoomEvent) => void>()
+  readonly #deletion = new Set<(room: string) => void>()
   readonly #closing = new AbortController()
   #opened: Promise<void> | undefined
   /** The store is, whatever else is still being done before anybody gets in. */
@@ -114,7 +115,14 @@ export class RoomDesk {
       for (const listener of this.#listeners.get(event.room) ?? []) listener(event)
       for (const listener of this.#overhearers) listener(event)
     }
+    if (name === 'deleteRoom') for (const listener of this.#deletion) listener(head.room)
     return result
+  }
+
+  /** Hears of rooms that are deleted. Returns how to stop listening. A listener must not throw. */
+  onDeleted (listener: (room: string) => void): () => void {
+    this.#deletion.add(listener)
+    return () => { this.#deletion.delete(listener) }
   }
 
   /** Hears of the events of every room, as `subscribe` does of one. Returns how to stop listening. */
@@ -157,6 +165,18 @@ export class RoomDesk {
   }
 
   /**
+   * Lets a principal into a room: the one it names, or its home. The owner's own room is made when it is first entered.
+   * @throws BAD_REQUEST, FORBIDDEN_ROOM, STORE_UNAVAILABLE
+   */
+  async enter (principal: Principal, asked: string | undefined, stream?: string): Promise<CallHead> {
+    const room = this.roomOf(principal, asked)
+    const head = this.headOf(principal, room, stream)
+    await this.open()
+    if (principal.kind === 'owner' && room === principal.home) await this.run('addRoom', this.system(room), {})
+    return head
+  }
+
+  /**
    * Runs a tool of the room.
    * @throws BAD_REQUEST, FORBIDDEN_SCOPE, FORBIDDEN_ROOM, ROOM_NOT_FOUND, STORE_UNAVAILABLE, and what its command throws.
    */
@@ -168,11 +188,8 @@ export class RoomDesk {
       throw new ReadyroomError('FORBIDDEN_SCOPE', `${name} needs the scope ${tool.scope}, which the token of ${principal.name} does not have.`)
     }
     const { room: asked, ...input } = parse(tool.inputSchema, args ?? {}, name) as { room?: string } & Record<string, unknown>
-    const room = this.roomOf(principal, asked)
-    const head = this.headOf(principal, room, stream)
-    await this.open()
-    if (principal.kind === 'owner' && room === principal.home) await this.run('addRoom', this.system(room), {})
-    this.presence.note(room, head.actor.name, head.now)
+    const head = await this.enter(principal, asked, stream)
+    this.presence.note(head.room, head.actor.name, head.now)
     const result = await this.#handle(tool, head, input, { ...options, signal })
     return tool.untrusted ? { ...result, untrusted: UNTRUSTED } : result
   }

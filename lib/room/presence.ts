@@ -4,21 +4,55 @@ import type { RoomAgent } from '../../schemas/room'
 const WORKING_MS = 2 * 60_000
 const GONE_MS = 30 * 60_000
 
-/** Who was last heard of when, in each room, since this process began. */
-export class RoomPresence {
-  readonly #seen = new Map<string, Map<string, number>>()
+interface Seen {
+  /** When it last called a tool: only that is work. */
+  called?: number
+  /** When anything was last heard of it: a hook, a watcher. */
+  heard?: number
+  /** How many streams it holds open. */
+  watching: number
+}
 
-  /** A sign of life: a call, a watcher's frame, a hook. `at` is in milliseconds since 1970. */
+/** Who was last heard of when, in each room, since this process began. Times are in milliseconds since 1970. */
+export class RoomPresence {
+  readonly #seen = new Map<string, Map<string, Seen>>()
+
+  /** A call: it is at work. */
   note (room: string, agent: string, at: number): void {
-    const agents = this.#seen.get(room)
-    if (agents === undefined) this.#seen.set(room, new Map([[agent, at]]))
-    else agents.set(agent, at)
+    Object.assign(this.#of(room, agent), { called: at, heard: at })
+  }
+
+  /** A hook, or a look at what is unread: it is there. */
+  glimpse (room: string, agent: string, at: number): void {
+    this.#of(room, agent).heard = at
+  }
+
+  /** A watcher: it is there for as long as its stream is open. Returns what to call when it is not any more. */
+  watch (room: string, agent: string, now: () => number): () => void {
+    const seen = this.#of(room, agent)
+    seen.watching++
+    let isOpen = true
+    return () => {
+      if (!isOpen) return
+      isOpen = false
+      seen.watching--
+      seen.heard = now()
+    }
   }
 
   statusOf (room: string, agent: string, now: number): Pick<RoomAgent, 'status' | 'last_seen'> {
-    const at = this.#seen.get(room)?.get(agent)
-    if (at === undefined) return { status: 'gone' }
-    const silent = now - at
-    return { status: silent < WORKING_MS ? 'working' : silent < GONE_MS ? 'idle' : 'gone', last_seen: new Date(at).toISOString() }
+    const seen = this.#seen.get(room)?.get(agent)
+    if (seen === undefined) return { status: 'gone' }
+    const heard = seen.watching > 0 ? now : seen.heard ?? 0
+    const isWorking = seen.called !== undefined && now - seen.called < WORKING_MS
+    return { status: isWorking ? 'working' : now - heard < GONE_MS ? 'idle' : 'gone', last_seen: new Date(heard).toISOString() }
+  }
+
+  #of (room: string, agent: string): Seen {
+    const agents = this.#seen.get(room) ?? new Map<string, Seen>()
+    this.#seen.set(room, agents)
+    const seen = agents.get(agent) ?? { watching: 0 }
+    agents.set(agent, seen)
+    return seen
   }
 }

@@ -4,8 +4,9 @@ import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { MemoryTicketStore } from '../../lib/memory-store'
 import readyroom from '../../plugins/readyroom'
-import { listen, PORT } from '../helpers/build'
+import { PORT } from '../helpers/build'
 import { ask, type Ask } from '../helpers/http'
+import { listenWithRooms } from '../helpers/rooms'
 
 interface Media { schema?: object }
 interface Operation { responses: Record<string, { content?: Record<string, Media> }>, security: object[], requestBody?: object }
@@ -14,9 +15,40 @@ interface Document { info: { version: string }, servers: Array<{ url: string }>,
 const TOKEN = 'a-token-that-guards-the-description'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
+/** Each address of the room, with what is sent there: they are asked in this order. */
+const IN_THE_ROOM: Array<[path: string, body?: object]> = [
+  ['/v1/messages', { body: 'hello', require_ack: true }],
+  ['/v1/messages/ack', { message_id: 1 }],
+  ['/v1/messages'],
+  ['/v1/whats-new', {}],
+  ['/v1/events?kind=message_posted'],
+  ['/v1/search?query=hello'],
+  ['/v1/tasks', { title: 'one', body: 'whole' }],
+  ['/v1/tasks?status=ready'],
+  ['/v1/tasks/claim', { task_id: 1, lease_seconds: 60 }],
+  ['/v1/tasks/update', { task_id: 1, note: 'half way' }],
+  ['/v1/tasks/note', { task_id: 1, body: 'a note' }],
+  ['/v1/task?task_id=1'],
+  ['/v1/tasks/release', { task_id: 1 }],
+  ['/v1/files', { name: 'a.txt', content_base64: 'aGk=' }],
+  ['/v1/files'],
+  ['/v1/file?file_id=1'],
+  ['/v1/files/{id}'],
+  ['/v1/files/delete', { file_id: 1 }],
+  ['/v1/room', { description: 'Where we work' }],
+  ['/v1/room'],
+  ['/v1/retention', { days: 30 }],
+  ['/v1/wait?timeout_s=0'],
+  ['/v1/agents'],
+  ['/v1/rooms'],
+  ['/v1/unread?limit=1'],
+  ['/v1/cursor', { through: 1 }],
+  ['/v1/room/delete', { room: 'local', confirm: 'local' }]
+]
+
 /** A Ready Room, its own description of itself, and how to hold an answer against that. */
 async function open (t: Test, { token }: { token?: string } = {}) {
-  const { app, origin } = await listen(t, { metrics: true, port: 0, ...(token !== undefined && { token }) })
+  const { app, origin } = await listenWithRooms(t, { desk: { adminApi: true }, metrics: true, ...(token !== undefined && { token }) })
   const credential = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const document = await (await ask(origin, '/api/openapi.json', { headers: credential })).json() as Document
   const ajv = new Ajv2020({ strict: false, allErrors: true })
@@ -92,12 +124,22 @@ t.test('every address answers as its description says, with what was asked for a
     t.equal((await holds(operation, path, { headers: { ...JSON_TYPE, origin }, body: JSON.stringify(notification) })).status, 202)
   }
 
-  const controller = new AbortController()
-  const stream = await fetch(`${origin}/api/events`, { signal: controller.signal })
-  t.equal(stream.headers.get('content-type')?.split(';', 1)[0], Object.keys(document.paths['/api/events']!['get']!.responses['200']!.content!)[0])
-  controller.abort()
-  answered.add('GET /api/events 200')
-  t.equal((await holds('GET /api/events', '/api/events?x=1')).status, 400)
+  for (const [path, body] of IN_THE_ROOM) {
+    const [route, query = ''] = path.split('?')
+    const operation = `${body === undefined ? 'GET' : 'POST'} ${route}`
+    const address = path.replace('{id}', '1')
+    t.equal((await holds(operation, address, body && send(body))).status, 200, path)
+    t.equal((await holds(operation, `${address}${query === '' ? '?' : '&'}x=1`, body && send(body))).status, 400, path)
+  }
+
+  for (const path of ['/api/events', '/v1/stream']) {
+    const controller = new AbortController()
+    const stream = await fetch(origin + path, { signal: controller.signal })
+    t.equal(stream.headers.get('content-type')?.split(';', 1)[0], Object.keys(document.paths[path]!['get']!.responses['200']!.content!)[0])
+    controller.abort()
+    answered.add(`GET ${path} 200`)
+    t.equal((await holds(`GET ${path}`, `${path}?x=1`)).status, 400)
+  }
 
   // What a sound Node does not do here: fail inside, and be a Worker, which has no stream to give.
   const elsewhere = (status: string): boolean => status === '5XX' || status === '501'

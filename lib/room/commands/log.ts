@@ -61,9 +61,12 @@ export const whatsNew: Command<object, WhatsNew> = function * (call) {
 
 export interface Peek { events: RoomEvent[], unread: number, through: number, more?: true }
 
-/** The same, without moving the cursor: for whoever shows it first and moves the cursor then. Counts exactly. */
-export const peek: Command<{ limit?: number }, Peek> = function * (call, { limit = PAGE }) {
-  const { through } = yield * enter(call)
+/**
+ * The same, without moving the cursor: for whoever shows it first and moves the cursor then. Counts exactly. `quiet`: it is
+ * no sign of life of the caller, and renews no lease.
+ */
+export const peek: Command<{ limit?: number, quiet?: boolean }, Peek> = function * (call, { limit = PAGE, quiet = false }) {
+  const { through } = yield * enter(call, !quiet)
   const { events, next, head } = yield * news(call, through, limit)
   const { count } = yield * one(db.selectFrom('events').select(({ fn }) => fn.countAll<number>().as('count'))
     .where('room', '=', call.room).where('id', '>', through).where('actor', '<>', call.actor.name))

@@ -1,0 +1,43 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { ActorKindSchema, RoomEventSchema, RoomIdSchema, RoomInfoSchema, RoomNameSchema } from './room'
+
+// What `/v1` takes and gives beside the tools of the room.
+
+const closed = <P extends Record<string, TSchema>>(properties: P) => Type.Object(properties, { additionalProperties: false })
+const Room = Type.Optional(RoomNameSchema)
+
+export const UnreadQuerySchema = closed({
+  room: Room,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'How many events to show at most; the count is exact all the same' }))
+})
+export const UnreadSchema = closed({
+  room: Type.String(),
+  agent: Type.String({ description: 'Whose cursor it is' }),
+  unread: Type.Integer({ minimum: 0 }),
+  through: Type.Integer({ description: 'Commit this as the cursor once the events are shown' }),
+  events: Type.Array(RoomEventSchema, { description: 'The first of them, at most 64 KiB' }),
+  more: Type.Optional(Type.Literal(true)),
+  untrusted: Type.String({ description: 'How to read the texts in here' })
+})
+
+export const CursorBodySchema = closed({ room: Room, through: Type.Integer({ minimum: 0, description: 'The id of the last event that was shown' }) })
+export const CursorSchema = closed({ room: Type.String(), through: Type.Integer({ description: 'Where the cursor is now: never behind where it was' }) })
+
+export const StreamQuerySchema = closed({
+  room: Room,
+  since: Type.Optional(Type.Integer({ minimum: 0, description: 'Begin after this event; Last-Event-ID goes before it. Without both, begin now' }))
+})
+
+export const FileParamsSchema = closed({ id: RoomIdSchema })
+export const FileQuerySchema = closed({ room: Room })
+
+export const WhoAmISchema = closed({
+  name: Type.String(),
+  kind: ActorKindSchema,
+  scopes: Type.Array(Type.String()),
+  home: Type.String(),
+  rooms: Type.Array(RoomInfoSchema, { description: 'Those that the credential has a grant for' })
+})
+
+export type Unread = Static<typeof UnreadSchema>
+export type WhoAmI = Static<typeof WhoAmISchema>
