@@ -45,7 +45,10 @@ export class LiveTickets {
     return found.sort((a, b) => a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
   }
 
-  /** Lets go of what settled more than a day before `nowMs`. */
+  /**
+   * Lets go of what settled more than a day before `nowMs`: the time of the last entry, before which no clock of ours ever
+   * goes back. By the wall clock, one that was ahead for a while would take away what is of the last day when it is right again.
+   */
   prune (nowMs: number): void {
     const from = settledFrom(nowMs)
     for (const [id, { at }] of this.#settled) {

@@ -210,7 +210,7 @@ export class FileTicketStore implements TicketStore {
     if (!await auditLog.confirm()) {
       throw new Error(`${auditLog.path} was moved, deleted or replaced while Ready Room was writing it. Put it back: until then nothing more is accepted.`)
     }
-    live.prune(this.#today())
+    if (auditLog.mark.head.at !== undefined) live.prune(Date.parse(auditLog.mark.head.at))
     return writeSnapshot(this.#disk, this.#dir, { mark: auditLog.mark, records: live.records() })
   }
 

@@ -48,10 +48,10 @@ export async function openState (options: OpenOptions): Promise<State> {
       if (entry.seq > indexed.head.seq) opened.index.addFromLog(placeOf(entry, start, end))
       if (entry.seq <= covered.head.seq) return
       live.set({ seq: entry.seq, at: entry.at, ticket: entry.ticket })
-      if (entry.seq % PRUNE_EVERY === 0) live.prune(now())
+      if (entry.seq % PRUNE_EVERY === 0) live.prune(Date.parse(entry.at))
     })
     auditLog.mark = mark
-    live.prune(now())
+    if (mark.head.at !== undefined) live.prune(Date.parse(mark.head.at))
 
     if (torn !== undefined) {
       // What the snapshot or the index covers was durable when they were written.

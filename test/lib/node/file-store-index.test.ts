@@ -11,12 +11,12 @@ const INDEX = 'index.db'
 const DAY = 86_400_000
 const later = { now: () => START + 2 * DAY }
 
-/** A closed folder of tickets settled two days ago: nothing of them is live, all is read through the index. */
+/** A closed folder of tickets settled two days before the last one was: all but that are read through the index. */
 async function folder (t: Test, count: number, dir = testFolder(t)): Promise<string> {
   const store = await openStore(t, dir, later)
   const ids = Array.from({ length: count }, (_, i) => `ticket ${i + 1}`)
   await Promise.all(ids.map(id => store.commit(decide(id))))
-  await Promise.all(ids.map(id => store.commit(answered(decide(id), `to ${id}`))))
+  await Promise.all(ids.map((id, i) => store.commit(answered(decide(id), `to ${id}`, i === count - 1 ? 2 * DAY : undefined))))
   await store.close()
   return dir
 }
@@ -32,9 +32,9 @@ async function check (t: Test, store: TicketStore, count: number): Promise<void>
   await t.rejects(store.commit(decide('ticket 1')), { code: 'STALE_WRITE' })
 }
 
-t.test('tickets settled long ago are found after a start, without one in memory', async t => {
+t.test('tickets settled long ago are found after a start, without them in memory', async t => {
   const dir = await folder(t, 50)
-  t.equal(JSON.parse(readFileSync(join(dir, 'tickets.json'), 'utf8')).count, 0)
+  t.equal(JSON.parse(readFileSync(join(dir, 'tickets.json'), 'utf8')).count, 1)
   const log = memoryLog()
   const store = await openStore(t, dir, { ...later, log })
   await check(t, store, 50)
