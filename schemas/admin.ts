@@ -53,6 +53,14 @@ export const ADMIN = {
   retention: { input: closed({ room: Name, days: Type.Integer({ minimum: 0, maximum: 36_500 }) }), output: RoomInfoSchema },
   'delete-room': { input: closed({ room: Name, confirm: Type.String() }), output: closed({ room: Type.String(), deleted: Type.Literal(true) }) },
   alias: { input: closed({ room: Name, alias: Name, agent: Type.Optional(Name) }), output: closed({ done: Type.Literal(true) }) },
+  export: {
+    input: closed({
+      room: Name,
+      format: Type.Optional(Type.Unsafe<'jsonl' | 'md'>({ type: 'string', enum: ['jsonl', 'md'] })),
+      after: Type.Optional(Type.String({ description: 'What the page before gave as next' }))
+    }),
+    output: closed({ text: Type.String(), next: Type.Optional(Type.String()) })
+  },
   backup: { input: closed({ file: Type.String({ minLength: 1, maxLength: 4_096 }) }), output: closed({ file: Type.String() }) }
 } as const
 

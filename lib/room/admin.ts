@@ -2,6 +2,7 @@ import { ADMIN, type AdminInput, type AdminName, type AdminOutput } from '../../
 import { ReadyroomError } from '../errors'
 import { parse } from '../validate'
 import type { RoomDesk } from './desk'
+import { exportPage } from './export'
 import { fold, readName } from './names'
 import { hashOf, newToken } from './token-book'
 
@@ -29,6 +30,7 @@ export class RoomAdmin {
       retention: ({ room, days }) => this.#rooms.run('setRetention', this.#rooms.system(fold(room)), { days }),
       'delete-room': ({ room, confirm }) => this.#rooms.run('deleteRoom', this.#rooms.system(fold(room)), { confirm: fold(confirm) }),
       alias: input => this.#alias(input),
+      export: ({ room, ...input }) => exportPage(this.#rooms, this.#rooms.system(fold(room)), input),
       backup: ({ file }) => this.#backup(file)
     }
   }

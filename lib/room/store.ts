@@ -3,6 +3,7 @@ import type { Call } from './call'
 import { members, setAlias } from './commands/agents'
 import { addNote, claimTask, createTask, releaseTask, updateTask } from './commands/board'
 import { ackMessage, postMessage, readMessages } from './commands/chat'
+import { exportRoom } from './commands/export'
 import { deleteFile, getFile, listFiles, putFile, readFile, sweepFiles } from './commands/files'
 import { search } from './commands/search'
 import { commitCursor, peek, readEvents, replay, whatsNew } from './commands/log'
@@ -22,6 +23,7 @@ export const COMMANDS = {
   commitCursor,
   readEvents,
   replay,
+  exportRoom,
   listTasks,
   getTask,
   createTask,

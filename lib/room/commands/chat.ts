@@ -87,8 +87,14 @@ export const readMessages: Command<ReadMessagesInput, { messages: Message[], nex
   const rows = since === undefined
     ? (yield * all(db.selectFrom('messages').selectAll().where('room', '=', room).orderBy('id', 'desc').limit(limit))).reverse()
     : yield * all(db.selectFrom('messages').selectAll().where('room', '=', room).where('id', '>', since).orderBy('id').limit(limit + 1))
+  const { items, next } = page(yield * messagesOf(call, rows), limit, PAGE_BYTES)
+  return { messages: items, ...given('next', next) }
+}
+
+/** Rows as messages, with who has acknowledged them. */
+export function * messagesOf (call: Call, rows: readonly MessagesTable[]): Steps<Message[]> {
   const acks = yield * acksOf(call, rows.map(({ id }) => id))
-  const { items, next } = page(rows.map((row): Message => ({
+  return rows.map((row): Message => ({
     id: row.id,
     at: row.at,
     author: row.author,
@@ -99,6 +105,5 @@ export const readMessages: Command<ReadMessagesInput, { messages: Message[], nex
     ...given('mentions', list(row.mentions)),
     ...(row.require_ack !== 0 && { require_ack: true as const }),
     ...given('acked_by', acks.get(row.id))
-  })), limit, PAGE_BYTES)
-  return { messages: items, ...given('next', next) }
+  }))
 }

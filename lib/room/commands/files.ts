@@ -15,9 +15,9 @@ const ROOM_FILE_BYTES = 256 * 1_024 * 1_024
 const SYSTEM = { name: 'system', kind: 'system' } as const
 
 type Row = Omit<FilesTable, 'content'>
-const COLUMNS = ['room', 'id', 'name', 'mime', 'size', 'sha256', 'author', 'at', 'expires_at'] as const
+export const COLUMNS = ['room', 'id', 'name', 'mime', 'size', 'sha256', 'author', 'at', 'expires_at'] as const
 
-const viewOf = (row: Row): RoomFile => ({
+export const viewOf = (row: Row): RoomFile => ({
   id: row.id,
   name: row.name,
   mime: row.mime,

@@ -6,7 +6,7 @@ import { db, type EventsTable, type RoomsTable } from '../tables'
 
 const PAGE = 100
 
-const eventOf = (row: EventsTable): RoomEvent => ({
+export const eventOf = (row: EventsTable): RoomEvent => ({
   id: row.id,
   at: row.at,
   room: row.room,

@@ -43,7 +43,7 @@ export function * lapseDue (call: Call): Steps<void> {
   for (const row of due) yield * lapsed(call, row)
 }
 
-function * dependenciesOf (room: string, ids: readonly number[]): Steps<Map<number, number[]>> {
+export function * dependenciesOf (room: string, ids: readonly number[]): Steps<Map<number, number[]>> {
   const byTask = new Map<number, number[]>()
   if (ids.length === 0) return byTask
   const rows = yield * all(db.selectFrom('dependencies').select(['task_id', 'depends_on'])
@@ -61,7 +61,7 @@ export function * unfinished (room: string, id: number): Steps<number[]> {
   return rows.map(row => row.id)
 }
 
-const viewOf = (row: TasksTable, dependencies: number[] | undefined): TaskView => ({
+export const viewOf = (row: TasksTable, dependencies: number[] | undefined): TaskView => ({
   id: row.id,
   title: row.title,
   status: row.status,
