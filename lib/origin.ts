@@ -31,14 +31,17 @@ export interface OwnHosts {
   port?: number | undefined
   /** Origins beyond our own, each `scheme://host[:port]`. */
   allowedOrigins: readonly string[]
+  /** Host names beyond our own, `name` (the scheme's own port), `name:port` or `name:*` (any port, and none). */
+  allowedHosts?: readonly string[]
 }
 
-/** Whether a Host header names us: a loopback name with our port, or the host of an allowed origin. */
-export function isHostAllowed (host: string | undefined, { port, allowedOrigins }: OwnHosts): boolean {
+/** Whether a Host header names us: a loopback name with our port, the host of an allowed origin, or an allowed host. */
+export function isHostAllowed (host: string | undefined, { port, allowedOrigins, allowedHosts = [] }: OwnHosts): boolean {
   if (host === undefined) return false
   const url = parseHost(host)
   if (url === undefined) return false
   if (isLoopbackName(url.hostname) && Number(url.port || 80) === port) return true
+  if (allowedHosts.includes(`${url.hostname}:*`) || allowedHosts.includes(url.host)) return true
   return allowedOrigins.some(origin => {
     const allowed = new URL(origin)
     const defaultPort = allowed.protocol === 'https:' ? '443' : '80'

@@ -35,6 +35,19 @@ export function readPolicy (text: string): OriginPolicy {
   return policy
 }
 
+/** Each a host name or an address, and where it is not the scheme's own a port; `*` in its place means any. */
+export function readHosts (names: readonly string[]): string[] {
+  return names.map(word => {
+    const [, name = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(:\d{1,5}|:\*)?$/.exec(word) ?? []
+    const url = name === '' || /[/\\?#@*\s]/.test(name) ? undefined : parsed(`http://${name}`)
+    if (url === undefined || Number(port.slice(1) === '*' ? 1 : port.slice(1) || 1) > 65_535) {
+      throw new Error(`${JSON.stringify(word)} is no host; each must be a name or an address, alone, with a port, or with :* for any port, ` +
+        'such as desk.example or 192.168.1.5:*, with commas between them and without a scheme or a path')
+    }
+    return url.hostname + port
+  }).filter(isFirst)
+}
+
 /** Who may frame the page: sources of the policy's own grammar (CSP 3, 2.3.1), but none that would admit every site. */
 export function readSources (text: string): string[] {
   return words(text, /[\s,]+/).map(word => {

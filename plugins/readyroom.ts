@@ -5,9 +5,11 @@ import { checkStream } from '../lib/lifecycle'
 import { FileTicketStore } from '../lib/node/file-store'
 import { Doors } from '../lib/doors'
 import { Identity } from '../lib/identity'
+import type { Edge } from '../lib/node/edge-settings'
 import { HostDesk } from '../lib/node/host-desk'
 import { VERSION } from '../lib/node/version'
 import type { OriginPolicy } from '../lib/origin'
+import { RoomAdmin } from '../lib/room/admin'
 import type { RoomDesk } from '../lib/room/desk'
 import type { TicketStore } from '../lib/store'
 import { parse } from '../lib/validate'
@@ -33,6 +35,7 @@ import store from './store'
 import throttle from './throttle'
 import ticketRoutes from './tickets'
 import v1 from './v1'
+import v1Admin from './v1-admin'
 import v1Stream from './v1-stream'
 
 /** What a host application can say. Every option but the place of the tickets has a default. */
@@ -81,6 +84,8 @@ export interface ServiceOptions extends ReadyroomOptions {
   internal?: InternalOptions | undefined
   /** Identity and the rooms. It is opened and closed by whoever gives it. */
   rooms?: RoomDesk | undefined
+  /** Who may reach it. */
+  edge?: Partial<Pick<Edge, 'allowedHosts' | 'publicHosts' | 'dnsRebindProtection' | 'authFailLimit' | 'authFailWindow' | 'adminApi'>> | undefined
   /** The folder of the heads-up page. */
   pageRoot?: string | undefined
   events?: EventsOptions | undefined
@@ -118,7 +123,8 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   const { token, port = 0, allowedOrigins = [], originPolicy = 'strict', prefix = '', ownsNotFound = prefix !== '' } = options
   const { version = VERSION, instance = randomUUID(), api: hasApi = true, page: hasPage = hasApi, mcp: hasMcp = true } = options
   const own = { port, allowedOrigins }
-  const { rooms } = options
+  const { rooms, edge = {} } = options
+  const { allowedHosts = [], publicHosts = [], dnsRebindProtection: protection = true, authFailLimit: limit, authFailWindow } = edge
   const identity = new Identity({ token, tokens: rooms?.tokens, now: options.now })
 
   await app.register(pipelining)
@@ -127,8 +133,8 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   await app.register(headers)
   await app.register(bodies)
   await app.register(methods)
-  await app.register(throttle)
-  await app.register(host, { ...own, token })
+  await app.register(throttle, { limit, windowMs: authFailWindow === undefined ? undefined : authFailWindow * 1_000 })
+  await app.register(host, { ...own, token, protection, allowedHosts: allowedHosts.length > 0 ? [...allowedHosts, ...publicHosts] : [] })
   // Loaded when it is wanted: it would cost every start.
   const metrics = options.metrics ? new (await import('../lib/node/metrics')).Metrics({ version }) : undefined
   const tickets = options.store ?? new FileTicketStore({ dir: options.stateDir!, instance, log: app.log })
@@ -158,6 +164,7 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
       await app.register(origin, { ...own, policy: 'page' })
       await app.register(auth, { identity })
       await app.register(v1, { doors, rooms })
+      await app.register(v1Admin, { admin: new RoomAdmin(rooms, options.now), identity, isOn: edge.adminApi === true })
       await app.register(v1Stream, { ...options.events, rooms, identity })
     }, { prefix: '/v1' })
   }

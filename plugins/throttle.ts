@@ -3,6 +3,13 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { tooManyWrong, WRONG_ADDRESSES, WRONG_LIMIT, WRONG_WINDOW_MS } from '../lib/credential'
 
+export interface ThrottleOptions {
+  /** How many wrong credentials one address may send in one window; 0 counts none. */
+  limit?: number | undefined
+  /** Milliseconds. */
+  windowMs?: number | undefined
+}
+
 declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a wrong credential. @throws TOO_MANY_REQUESTS when its address has sent too many. */
@@ -14,12 +21,12 @@ declare module 'fastify' {
  * Slows the guessing of a token, and nothing else: only wrong credentials are counted and only they are refused, so that
  * nobody can lock the owner out. IPv6 counts by its /64, which is what one guesser can use freely.
  */
-export default fp(async function throttle (app) {
+export default fp<ThrottleOptions>(async function throttle (app, { limit = WRONG_LIMIT, windowMs = WRONG_WINDOW_MS }) {
   await app.register(rateLimit, { global: false, cache: WRONG_ADDRESSES })
   // Every setting is given: what is left out would be the host application's.
   const count = app.createRateLimit({
-    max: WRONG_LIMIT,
-    timeWindow: WRONG_WINDOW_MS,
+    max: limit,
+    timeWindow: windowMs,
     // A caller that has gone meanwhile has no address any more, and hears of nothing.
     keyGenerator: ({ ip = '' }: { ip?: string }) => ip === '' ? ip : normalizeIP(ip),
     allowList: [],
@@ -27,6 +34,7 @@ export default fp(async function throttle (app) {
   })
 
   app.decorate('noteWrongCredential', async function noteWrongCredential (request: FastifyRequest) {
+    if (limit === 0) return
     const counted = await count(request)
     if (counted.isAllowed || !counted.isExceeded) return
     throw tooManyWrong(counted.ttlInSeconds)

@@ -1,13 +1,15 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { BODY_LIMIT } from '../lib/bodies'
 import type { Doors } from '../lib/doors'
 import { ReadyroomError } from '../lib/errors'
-import { downloadHeaders, moveCursor, unreadOf, uploadLimit, whoAmI } from '../lib/room/http'
+import { exportText } from '../lib/room/export'
+import { downloadHeaders, exportHeaders, moveCursor, unreadOf, uploadLimit, whoAmI } from '../lib/room/http'
 import type { RoomDesk } from '../lib/room/desk'
 import { ROOM_TOOLS, type RoomTool } from '../lib/room/tools'
 import { NoQuerySchema } from '../schemas/api'
-import { CursorBodySchema, CursorSchema, FileParamsSchema, FileQuerySchema, UnreadQuerySchema, UnreadSchema, WhoAmISchema } from '../schemas/v1'
+import { CursorBodySchema, CursorSchema, ExportQuerySchema, FileParamsSchema, FileQuerySchema, UnreadQuerySchema, UnreadSchema, WhoAmISchema } from '../schemas/v1'
 import { fromFastify, REFUSALS, sendError } from './errors'
 import { goneSignal } from './gone'
 
@@ -68,6 +70,20 @@ const v1: FastifyPluginAsyncTypebox<V1Options> = async function v1 (app, options
     schema: { body: CursorBodySchema, querystring: NoQuerySchema, response: { 200: CursorSchema, ...REFUSALS } }
   }, async request => moveCursor(rooms, who(request), request.body))
 
+  app.get('/export', {
+    config: { scope: 'room:read' },
+    exposeHeadRoute: false,
+    schema: { querystring: ExportQuerySchema, response: REFUSALS }
+  }, async (request, reply) => {
+    const principal = who(request)
+    const { room, format = 'jsonl' } = request.query
+    const head = await rooms.enter(principal, room)
+    // A room that is not there is refused before anything is sent.
+    await rooms.run('getRoomInfo', head, {})
+    const pages = whileLive(exportText(rooms, head, format), () => options.doors.identity.isLive(principal))
+    return reply.headers(exportHeaders(head.room, format)).send(Readable.from(pages) as never)
+  })
+
   // It is read whole before the first byte goes out: a file that expires meanwhile arrives complete.
   app.get('/files/:id', {
     config: { scope: 'room:read' },
@@ -77,6 +93,14 @@ const v1: FastifyPluginAsyncTypebox<V1Options> = async function v1 (app, options
     const { file, content } = await rooms.run('readFile', head, { file_id: request.params.id })
     return reply.headers(downloadHeaders(file)).send(Buffer.from(content) as never)
   })
+}
+
+/** A token that is revoked meanwhile, or a failure, cuts the text off: whoever reads it sees that it did not end. */
+async function * whileLive (pages: AsyncIterable<string>, isLive: () => boolean): AsyncGenerator<string> {
+  for await (const page of pages) {
+    if (!isLive()) throw new ReadyroomError('UNAUTHORIZED', 'The token was revoked while this was read.')
+    yield page
+  }
 }
 
 export default v1

@@ -28,6 +28,11 @@ export const StreamQuerySchema = closed({
   since: Type.Optional(Type.Integer({ minimum: 0, description: 'Begin after this event; Last-Event-ID goes before it. Without both, begin now' }))
 })
 
+export const ExportQuerySchema = closed({
+  room: Room,
+  format: Type.Optional(Type.Unsafe<'jsonl' | 'md'>({ type: 'string', enum: ['jsonl', 'md'], description: 'JSON Lines, unless it says md' }))
+})
+
 export const FileParamsSchema = closed({ id: RoomIdSchema })
 export const FileQuerySchema = closed({ room: Room })
 

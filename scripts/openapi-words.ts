@@ -1,5 +1,6 @@
 import Type, { type TSchema } from 'typebox'
 import { ROOM_TOOLS } from '../lib/room/tools'
+import type { AdminName } from '../schemas/admin'
 import { ErrorBodySchema } from '../schemas/error'
 
 // What the OpenAPI document says of each address beyond what its route declares. A route without words, and words without
@@ -58,6 +59,30 @@ const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: strin
 const tools = Object.fromEntries(ROOM_TOOLS.map(({ name, title, description, route }): [string, Words] => [
   `${route.method} /v1${route.path}`,
   { operationId: camel(name), tag: 'rooms', summary: title, description, answers: { 200: { says: 'What the tool gives' } } }
+]))
+
+const ADMIN_WORDS: Record<Exclude<AdminName, 'backup'>, string> = {
+  init: 'From now on nobody is let in without a credential',
+  'add-room': 'Makes a room',
+  'add-token': 'Mints a token, which is shown this once',
+  list: 'Rooms and tokens; no token itself',
+  revoke: 'Ends the tokens of an agent, or one of them, and all that they have open',
+  purge: 'Forgets revoked tokens',
+  retention: 'Sets for how many days a room keeps its chat, events and files',
+  'delete-room': 'Deletes a room and all that is in it',
+  alias: 'Lets an agent be called by another name in a room',
+  export: 'A page of all that a room holds'
+}
+
+const administration = Object.fromEntries(Object.entries(ADMIN_WORDS).map(([name, summary]): [string, Words] => [
+  `POST /v1/admin/${name}`,
+  {
+    operationId: `admin${camel(`_${name.replace('-', '_')}`)}`,
+    tag: 'rooms',
+    summary,
+    description: 'Only where READYROOM_ADMIN_API is on; 404 elsewhere. Needs the scope server:admin, and a bearer even where the loopback is open.',
+    answers: { 200: { says: 'What became of it' } }
+  }
 ]))
 
 /** By method and path, the path as OpenAPI writes it. */
@@ -142,6 +167,7 @@ export const WORDS: Record<string, Words> = {
     params: Type.Object({ stream: Type.String({ minLength: 1, maxLength: 100, description: 'Which agent asks, percent-encoded' }) })
   },
   ...tools,
+  ...administration,
   'GET /v1/rooms': {
     operationId: 'getWhoAmI', tag: 'rooms', summary: 'Who the credential makes one, and the rooms it opens', answers: { 200: { says: 'Name, kind, scopes and rooms' } }
   },
@@ -161,6 +187,12 @@ export const WORDS: Record<string, Words> = {
     answers: { 200: { says: 'The count, and events' } }
   },
   'POST /v1/cursor': { operationId: 'moveCursor', tag: 'rooms', summary: 'Moves the cursor forward, never back', answers: { 200: { says: 'Where it is now' } } },
+  'GET /v1/export': {
+    operationId: 'exportRoom',
+    tag: 'rooms',
+    summary: 'All that a room holds: what it is, tasks, notes, names of files, messages, and its log',
+    answers: { 200: { says: 'JSON Lines, or Markdown with format=md', content: { 'application/jsonl': text, 'text/markdown': text } } }
+  },
   'GET /v1/files/{id}': {
     operationId: 'downloadFile', tag: 'rooms', summary: 'The bytes of a file', answers: { 200: { says: 'The bytes, to be kept and never shown', content: { 'application/octet-stream': text } } }
   }

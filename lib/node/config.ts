@@ -3,6 +3,7 @@ import type { OriginPolicy } from '../origin'
 import { isLoopbackAddress } from '../origin'
 import { badSetting, readOrigins, readPolicy, readSources, readToken, shown, tokenWarning } from '../settings'
 import { readBind, readPort, readStateDir, readStream, readSwitch, readTrustProxy } from './settings'
+import { exposedBy, readEdge, type Edge } from './edge-settings'
 import { stateDirOf } from './state-dir'
 
 /** What one process runs with. Read once, at start; nothing else looks at the environment. */
@@ -28,6 +29,8 @@ export interface Config {
   frameAncestors: string[]
   /** Whether `/metrics` is there. */
   metrics: boolean
+  /** Who may reach it, how the rooms are kept, and where it is known to be. */
+  edge: Edge
   /** What the person has set, as against what is a default: only that can be at odds with a running daemon. */
   given: { stateDir: boolean, token: boolean, bind: boolean, port: boolean }
 }
@@ -107,18 +110,26 @@ export function readConfig ({
     trustProxy: setting('trust-proxy', readTrustProxy) ?? false,
     frameAncestors: setting('frame-ancestors', readSources) ?? [],
     metrics: setting('metrics', readSwitch) ?? false,
+    edge: readEdge(env, (variable, text, err) => new ConfigError(badSetting(variable, text, err), 1)),
     given: { stateDir: stateDir !== undefined, token: token !== undefined, bind: bind !== undefined, port: port !== undefined }
   }
 }
 
 /**
- * What must hold before anything listens: whoever can reach an address without a token can answer tickets.
+ * What must hold before anything listens: whoever can reach an address without a token can answer tickets, and who lets
+ * other names or a proxy lead here means others to reach it.
  * Where `flags` has the address, the command line is what is wrong.
  *
  * @throws ConfigError
  */
-export function checkReach ({ bind, token }: Config, flags: Flags = {}): void {
-  if (token !== undefined || isLoopbackAddress(bind)) return
+export function checkReach ({ bind, token, trustProxy, edge }: Config, flags: Flags = {}): void {
+  if (token !== undefined) return
+  const exposed = exposedBy(edge) ?? (trustProxy === false ? undefined : 'READYROOM_TRUST_PROXY')
+  if (exposed !== undefined) {
+    throw new ConfigError(`${exposed} is set: others are meant to reach this Ready Room, so it needs a token. ` +
+      `Set READYROOM_TOKEN to a secret of at least 24 characters, or leave ${exposed} out.`, 1)
+  }
+  if (isLoopbackAddress(bind)) return
   const fromFlag = (flags.bind ?? '').trim() !== ''
   throw new ConfigError(`${fromFlag ? '--bind' : 'READYROOM_BIND'} is ${shown(bind)}: others can reach that address, so it needs a token. ` +
     'Set READYROOM_TOKEN to a secret of at least 24 characters, or bind to 127.0.0.1.', fromFlag ? 2 : 1)

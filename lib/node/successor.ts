@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { edgeEnvironment } from './edge-settings'
 import type { DaemonSettings } from './internal-options'
 
 export const SUCCESSOR_LOG = 'linger.log'
@@ -91,7 +92,7 @@ export function findPredecessor (): Predecessor | undefined {
 }
 
 function environmentOf (settings: DaemonSettings, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { stateDir, port, bind, token, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics } = settings
+  const { stateDir, port, bind, token, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics, edge } = settings
   const others = Object.entries(env).filter(([name]) => !name.startsWith('READYROOM_'))
   return {
     ...Object.fromEntries(others),
@@ -104,7 +105,8 @@ function environmentOf (settings: DaemonSettings, env: NodeJS.ProcessEnv): NodeJ
     READYROOM_ORIGIN_POLICY: originPolicy,
     READYROOM_TRUST_PROXY: typeof trustProxy === 'string' ? trustProxy : trustProxy ? 'on' : 'off',
     READYROOM_FRAME_ANCESTORS: frameAncestors.join(' '),
-    READYROOM_METRICS: metrics ? 'on' : 'off'
+    READYROOM_METRICS: metrics ? 'on' : 'off',
+    ...edgeEnvironment(edge)
   }
 }
 

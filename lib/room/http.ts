@@ -3,6 +3,7 @@ import { mayEnter } from '../principal'
 import type { Unread, WhoAmI } from '../../schemas/v1'
 import type { RoomFile } from '../../schemas/room'
 import type { RoomDesk } from './desk'
+import type { ExportFormat } from './export'
 import { UNTRUSTED } from './tools'
 
 // What `/v1` does beside calling the tools, the same on every target.
@@ -32,6 +33,12 @@ export async function whoAmI (rooms: RoomDesk, principal: Principal): Promise<Wh
   const { name, kind, scopes, home } = principal
   return { name, kind, scopes: [...scopes], home, rooms: all.filter(({ room }) => mayEnter(principal, room)) }
 }
+
+/** Headers of an export. The name of a room can stand in a header as it is. */
+export const exportHeaders = (room: string, format: ExportFormat): Record<string, string> => ({
+  'content-type': format === 'md' ? 'text/markdown; charset=utf-8' : 'application/jsonl; charset=utf-8',
+  'content-disposition': `attachment; filename="${room}.${format}"`
+})
 
 /** Headers of a download. Whatever somebody has put there, no browser runs or shows it in our name. */
 export function downloadHeaders ({ name, sha256 }: RoomFile): Record<string, string> {

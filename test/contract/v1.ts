@@ -145,6 +145,19 @@ export function v1Contract (t: Test, { name, open }: V1Target): void {
     await refused(t, ann.send('/v1/messages', { body: 'A'.repeat(most + 1) }), 413, 'TOO_LARGE', /1,048,576/)
   })
 
+  test('all that a room holds can be taken along, as lines for programs or as text for people', async (t, target) => {
+    const ann = callerOf(target, await target.mint('ann'))
+    for (let n = 0; n < 250; n++) await ann.post('/v1/messages', { body: `message ${n}` })
+    const response = await ann.ask('/v1/export')
+    t.match(Object.fromEntries(response.headers), { 'content-type': 'application/jsonl; charset=utf-8', 'content-disposition': 'attachment; filename="main.jsonl"' })
+    const lines = (await response.text()).trim().split('\n').map(line => JSON.parse(line) as { type: string, body?: string })
+    t.equal(lines[0]!.type, 'room')
+    t.strictSame(lines.filter(({ type }) => type === 'message').map(({ body }) => body), Array.from({ length: 250 }, (_, n) => `message ${n}`))
+    t.match(await (await ann.ask('/v1/export?format=md&room=main')).text(), /^# The room main\n[^]*message 249/)
+    await refused(t, ann.ask('/v1/export?format=csv'), 400, 'BAD_REQUEST')
+    await refused(t, ann.ask('/v1/export?room=lab'), 403, 'FORBIDDEN_ROOM')
+  })
+
   test('a credential is told who it is and where it may go, and gets nowhere else', async (t, target) => {
     const ann = callerOf(target, await target.mint('ann'))
     const eve = callerOf(target, await target.mint('eve', { room: 'lab', role: 'observer' }))

@@ -1,5 +1,6 @@
 import { AttachedClients } from '../../lib/node/attached'
 import { PROTOCOL, type DaemonFile } from '../../lib/node/daemon-file'
+import { EDGE_DEFAULTS } from '../../lib/node/edge-settings'
 import type { InternalOptions } from '../../lib/node/internal-options'
 import { newSecret } from '../../lib/node/proof'
 import { listen, PORT, type TestOptions } from './build'
@@ -14,7 +15,15 @@ export function internalOptions (more: Partial<InternalOptions> = {}): InternalO
     release: { version: '1.2.3', protocol: PROTOCOL },
     startedAt: '2026-03-01T12:00:00.000Z',
     settings: {
-      bind: '127.0.0.1', port: PORT, stateDir: '/state', allowedOrigins: [], originPolicy: 'strict', trustProxy: false, frameAncestors: [], metrics: false
+      bind: '127.0.0.1',
+      port: PORT,
+      stateDir: '/state',
+      allowedOrigins: [],
+      originPolicy: 'strict',
+      trustProxy: false,
+      frameAncestors: [],
+      metrics: false,
+      edge: EDGE_DEFAULTS
     },
     lingering: false,
     clients: new AttachedClients(),

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import type { Config } from '../../lib/node/config'
+import { EDGE_DEFAULTS } from '../../lib/node/edge-settings'
 import { silentLog } from '../../lib/node/log'
 import { Membership, type MembershipOptions, type Role } from '../../lib/node/membership'
 import { daemonOpener } from '../../server'
@@ -24,6 +25,7 @@ export const configOf = ({ given, ...config }: Omit<MemberOptions, 'version' | '
   trustProxy: false,
   frameAncestors: [],
   metrics: false,
+  edge: EDGE_DEFAULTS,
   ...config,
   given: { stateDir: false, token: false, bind: false, port: true, ...given }
 })

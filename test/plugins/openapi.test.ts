@@ -43,12 +43,28 @@ const IN_THE_ROOM: Array<[path: string, body?: object]> = [
   ['/v1/rooms'],
   ['/v1/unread?limit=1'],
   ['/v1/cursor', { through: 1 }],
+  ['/v1/export?format=md'],
   ['/v1/room/delete', { room: 'local', confirm: 'local' }]
+]
+
+const ADMINISTERED: Array<[name: string, body: object]> = [
+  ['init', {}],
+  ['add-room', { room: 'lab' }],
+  ['add-token', { agent: 'ann', room: 'lab' }],
+  ['list', { revoked: true }],
+  ['alias', { room: 'lab', alias: 'anna', agent: 'ann' }],
+  ['retention', { room: 'lab', days: 7 }],
+  ['export', { room: 'lab' }],
+  ['revoke', { agent: 'ann' }],
+  ['purge', {}],
+  ['delete-room', { room: 'lab', confirm: 'lab' }]
 ]
 
 /** A Ready Room, its own description of itself, and how to hold an answer against that. */
 async function open (t: Test, { token }: { token?: string } = {}) {
-  const { app, origin } = await listenWithRooms(t, { desk: { adminApi: true }, metrics: true, ...(token !== undefined && { token }) })
+  const { app, origin } = await listenWithRooms(t, {
+    desk: { adminApi: true }, edge: { adminApi: true }, metrics: true, ...(token !== undefined && { token })
+  })
   const credential = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const document = await (await ask(origin, '/api/openapi.json', { headers: credential })).json() as Document
   const ajv = new Ajv2020({ strict: false, allErrors: true })
@@ -131,6 +147,14 @@ t.test('every address answers as its description says, with what was asked for a
     t.equal((await holds(operation, address, body && send(body))).status, 200, path)
     t.equal((await holds(operation, `${address}${query === '' ? '?' : '&'}x=1`, body && send(body))).status, 400, path)
   }
+
+  const guarded = await open(t, { token: TOKEN })
+  const headers = { ...JSON_TYPE, ...guarded.credential }
+  for (const [name, body] of ADMINISTERED) {
+    t.equal((await guarded.holds(`POST /v1/admin/${name}`, `/v1/admin/${name}`, { headers, body: JSON.stringify(body) })).status, 200, name)
+    t.equal((await guarded.holds(`POST /v1/admin/${name}`, `/v1/admin/${name}`, { headers: JSON_TYPE, body: JSON.stringify(body) })).status, 401, name)
+  }
+  for (const seen of guarded.answered) answered.add(seen)
 
   for (const path of ['/api/events', '/v1/stream']) {
     const controller = new AbortController()

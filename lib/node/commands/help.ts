@@ -13,6 +13,10 @@ const SETTINGS = `Settings, each a flag or a variable; the flag wins:
   --trust-proxy WHOM        READYROOM_TRUST_PROXY      off (default), on, or the addresses of the proxies
   --frame-ancestors LIST    READYROOM_FRAME_ANCESTORS  who may embed the page, beside itself
   --metrics on              READYROOM_METRICS          serve /metrics to Prometheus, behind the token (default: off)
+
+Variables only: READYROOM_ALLOWED_HOSTS, READYROOM_DNS_REBIND_PROTECTION, READYROOM_AUTH_FAIL_LIMIT and _WINDOW,
+READYROOM_PUBLIC_URL, READYROOM_PUBLIC_HOSTS, READYROOM_LAN_URL, READYROOM_ADMIN_API, READYROOM_MAX_WAIT_S,
+READYROOM_MAX_FILE_BYTES, READYROOM_PRUNE and READYROOM_PRUNE_INTERVAL; README.md says what each is for.
 `
 
 const EXIT = 'Exit codes: 0, 1 failure, 2 a command line that is not understood. Logs go to standard error.\n'

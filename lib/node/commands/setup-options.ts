@@ -1,5 +1,6 @@
 import type { CommandLine } from '../command-line'
 import { type Config, ConfigError, FLAGS, type Flag, type Flags, variableOf } from '../config'
+import { edgeEnvironment } from '../edge-settings'
 import { CLIENTS } from '../clients/clients'
 import type { Place } from '../clients/place'
 import { invocation, launchOf, readAddress, type Started, type TokenUse, type Way } from '../clients/way'
@@ -68,7 +69,10 @@ function settingsOf (config: Config, flags: Flags, env: Record<string, string | 
     metrics: config.metrics ? 'on' : 'off'
   }
   const isSet = (flag: Flag): boolean => (flags[flag] ?? (flag === 'stream' ? '' : env[variableOf(flag)]) ?? '').trim() !== ''
-  return Object.fromEntries(FLAGS.filter(flag => flag !== 'token' && isSet(flag)).map(flag => [variableOf(flag), values[flag as Exclude<Flag, 'token'>]]))
+  const edge = Object.entries(edgeEnvironment(config.edge)).filter(([variable]) => (env[variable] ?? '').trim() !== '')
+  return Object.fromEntries([
+    ...FLAGS.filter(flag => flag !== 'token' && isSet(flag)).map(flag => [variableOf(flag), values[flag as Exclude<Flag, 'token'>]]), ...edge
+  ])
 }
 
 /** The same again, to write; the token is left to the environment, since a line is kept in a history. */

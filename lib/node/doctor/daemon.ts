@@ -4,6 +4,7 @@ import type { Check } from '../../../schemas/doctor'
 import { askDaemon, type Inspected, inspectDaemon } from '../ask-daemon'
 import { type Config, type Flag, variableOf } from '../config'
 import { DAEMON_FILE, PROTOCOL, readDaemonFile } from '../daemon-file'
+import { EDGE_VARIABLES, edgeEnvironment } from '../edge-settings'
 import type { DaemonSettings } from '../internal-options'
 import { askPortHolder } from '../port-holder'
 import { portFinder, portHeldByOtherFolder, portHeldByOtherUser, portHeldByStranger } from '../refusals'
@@ -60,13 +61,19 @@ async function settings ({ config, flags, place: { env } }: Scene, protocol: num
   if (inspected === undefined) return []
   const isSet = (flag: Flag): boolean => (flags[flag] ?? env[variableOf(flag)] ?? '').trim() !== ''
   const differing = FIELDS.filter(([flag, field]) => isSet(flag) && JSON.stringify(config[field]) !== JSON.stringify(inspected.settings[field]))
-  if (differing.length === 0) return [ok('daemon-settings', 'the daemon runs with what is set here')]
-  return differing.map(([flag, field]) => {
+  // A daemon of an older release has none of them.
+  const { edge } = inspected.settings as Partial<typeof inspected.settings>
+  const [mine, its] = [edgeEnvironment(config.edge), edge && edgeEnvironment(edge)]
+  const elsewise = its === undefined ? [] : EDGE_VARIABLES.filter(name => (env[name] ?? '').trim() !== '' && mine[name] !== its[name])
+  if (differing.length === 0 && elsewise.length === 0) return [ok('daemon-settings', 'the daemon runs with what is set here')]
+  return elsewise.map(name => warn('daemon-settings',
+    `${name} is set here to something else than the daemon runs with: ${mine[name]} here, ${its![name] || 'nothing'} there. It changes when the daemon is started anew.`,
+    'readyroom stop, then start it with what is set here')).concat(differing.map(([flag, field]) => {
     const message = `${variableOf(flag)} is set here to something else than the daemon runs with${flag === 'token' ? '' : `: ${say(config[field])} here, ${say(inspected.settings[field])} there`}.`
     return REFUSED.includes(flag)
       ? fail('daemon-settings', `${message} An agent that is started so is refused.`, remedy(inspected, flag))
       : warn('daemon-settings', `${message} It changes when the daemon is started anew.`, remedy(inspected, flag))
-  })
+  }))
 }
 
 const FIELDS: Array<[Flag, keyof DaemonSettings & keyof Config]> = [

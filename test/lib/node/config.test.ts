@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { EDGE, EDGE_DEFAULTS, EDGE_VARIABLES, edgeEnvironment } from '../../../lib/node/edge-settings'
 import { checkReach, type Config, ConfigError, FLAGS, type Flags, pageUrl, readConfig, variableOf, warningsOf } from '../../../lib/node/config'
 
 const TOKEN = 'a-token-of-twenty-six-signs'
@@ -30,6 +31,7 @@ t.test('with nothing set, it is one loopback port and one folder a person', asyn
     trustProxy: false,
     frameAncestors: [],
     metrics: false,
+    edge: EDGE_DEFAULTS,
     given: { stateDir: false, token: false, bind: false, port: false }
   })
 })
@@ -66,6 +68,7 @@ t.test('every setting has a variable and a flag of the same name', async t => {
     trustProxy: true,
     frameAncestors: ['https://wiki.example'],
     metrics: true,
+    edge: EDGE_DEFAULTS,
     given: { stateDir: true, token: true, bind: true, port: true }
   })
   t.strictSame(read({}, values as Flags), config)
@@ -246,4 +249,58 @@ t.test('the page has an address for somebody on this machine', async t => {
   t.equal(pageUrl({ bind: '0.0.0.0', port: 8971 }), 'http://127.0.0.1:8971/')
   t.equal(pageUrl({ bind: '::', port: 9000 }), 'http://[::1]:9000/')
   t.equal(pageUrl({ bind: 'board.lan', port: 80 }), 'http://board.lan:80/')
+})
+
+t.test('the settings of the edge and of the rooms have variables, and what a process with them hands on says the same', t => {
+  const values: Record<string, [text: string, wrong: string]> = {
+    READYROOM_ALLOWED_HOSTS: ['desk.example, Desk.lan:*,192.168.1.5:8971,[::1]:*', 'https://desk.example'],
+    READYROOM_DNS_REBIND_PROTECTION: ['off', 'maybe'],
+    READYROOM_AUTH_FAIL_LIMIT: ['0', '-1'],
+    READYROOM_AUTH_FAIL_WINDOW: ['60', '0'],
+    READYROOM_MAX_WAIT_S: ['30', '1e2'],
+    READYROOM_MAX_FILE_BYTES: ['2048', '2 MB'],
+    READYROOM_ADMIN_API: ['on', 'please'],
+    READYROOM_PRUNE: ['off', '2'],
+    READYROOM_PRUNE_INTERVAL: ['10', 'hourly'],
+    READYROOM_PUBLIC_URL: ['https://desk.example/ready/', 'desk.example'],
+    READYROOM_PUBLIC_HOSTS: ['desk.example', 'a b/c'],
+    READYROOM_LAN_URL: ['http://192.168.1.5:8971', 'http://lea:secret@desk.example']
+  }
+  t.strictSame([...EDGE_VARIABLES].sort(), Object.keys(values).sort())
+  const { edge } = read(Object.fromEntries(Object.entries(values).map(([name, [text]]) => [name, text])))
+  t.strictSame(edge, {
+    allowedHosts: ['desk.example', 'desk.lan:*', '192.168.1.5:8971', '[::1]:*'],
+    dnsRebindProtection: false,
+    authFailLimit: 0,
+    authFailWindow: 60,
+    maxWaitS: 30,
+    maxFileBytes: 2048,
+    adminApi: true,
+    prune: false,
+    pruneInterval: 10,
+    publicUrl: 'https://desk.example/ready',
+    publicHosts: ['desk.example'],
+    lanUrl: 'http://192.168.1.5:8971'
+  })
+  t.strictSame(read(edgeEnvironment(edge)).edge, edge)
+  t.strictSame(read(Object.fromEntries(EDGE_VARIABLES.map(name => [name, ' ']))).edge, EDGE_DEFAULTS, 'a blank one stands for the default')
+  for (const [name, [, wrong]] of Object.entries(values)) {
+    t.match(refusal(t, () => read({ [name]: wrong })), { code: 1, message: new RegExp(`^${name} is .* (must be|is no)`) })
+  }
+  t.end()
+})
+
+t.test('what lets others reach it needs a token, and says so by its name', t => {
+  const exposing = {
+    [EDGE.allowedHosts.variable]: 'desk.example',
+    [EDGE.publicHosts.variable]: 'desk.example',
+    [EDGE.publicUrl.variable]: 'https://desk.example',
+    [EDGE.dnsRebindProtection.variable]: 'off',
+    READYROOM_TRUST_PROXY: 'loopback'
+  }
+  for (const [name, value] of Object.entries(exposing)) {
+    t.match(refusal(t, () => checkReach(read({ [name]: value }))), { code: 1, message: new RegExp(`^${name} is set: .*Set READYROOM_TOKEN`) })
+    t.doesNotThrow(() => checkReach(read({ [name]: value, READYROOM_TOKEN: TOKEN })))
+  }
+  t.end()
 })

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { EDGE_DEFAULTS, edgeEnvironment } from '../../../lib/node/edge-settings'
 import { settingsOf } from '../../../lib/node/internal-options'
 import { Successor, SUCCESSOR_LOG } from '../../../lib/node/successor'
 import { configOf } from '../../helpers/member'
@@ -27,7 +28,8 @@ const settingsFor = (stateDir: string) => settingsOf(configOf({
   originPolicy: 'spec',
   trustProxy: 'loopback',
   frameAncestors: ['https://c.example'],
-  metrics: true
+  metrics: true,
+  edge: { ...EDGE_DEFAULTS, allowedHosts: ['desk.example:*'], adminApi: true, authFailLimit: 0 }
 }))
 
 t.test('it is started with the settings in its environment, and none on its command line', async t => {
@@ -55,7 +57,8 @@ t.test('it is started with the settings in its environment, and none on its comm
     READYROOM_ORIGIN_POLICY: 'spec',
     READYROOM_TRUST_PROXY: 'loopback',
     READYROOM_FRAME_ANCESTORS: 'https://c.example',
-    READYROOM_METRICS: 'on'
+    READYROOM_METRICS: 'on',
+    ...edgeEnvironment({ ...EDGE_DEFAULTS, allowedHosts: ['desk.example:*'], adminApi: true, authFailLimit: 0 })
   })
   t.equal(readFileSync(join(dir, SUCCESSOR_LOG), 'utf8'), 'started\n')
   t.equal(statSync(join(dir, SUCCESSOR_LOG)).mode & 0o777, 0o600)

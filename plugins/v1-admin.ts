@@ -1,0 +1,55 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { unauthorized } from '../lib/credential'
+import { httpRefusal } from '../lib/http-refusals'
+import type { Identity } from '../lib/identity'
+import type { RoomAdmin } from '../lib/room/admin'
+import { ADMIN, type AdminName } from '../schemas/admin'
+import { NoQuerySchema } from '../schemas/api'
+import { REFUSALS } from './errors'
+
+export interface V1AdminOptions {
+  identity: Identity
+  admin: RoomAdmin
+  /** READYROOM_ADMIN_API. Off, nothing of it is there. */
+  isOn: boolean
+}
+
+/** What is done from afar. A copy goes into a file of this machine, which is for whoever sits there. */
+export const FROM_AFAR = (Object.keys(ADMIN) as AdminName[]).filter(name => name !== 'backup')
+
+const READS: ReadonlySet<AdminName> = new Set(['list'])
+
+/** What is said of a change in the log: names and numbers, never a token, which is in no input. */
+function noteOf (request: FastifyRequest, name: AdminName): object {
+  const { role, all_rooms: everywhere } = request.body as { role?: string, all_rooms?: boolean }
+  const mintsServerAdmin = name === 'add-token' && role === 'admin' && everywhere === true
+  return { admin: name, actor: request.principal!.name, address: request.ip, input: request.body, ...(mintsServerAdmin && { grants: 'server:admin' }) }
+}
+
+/**
+ * Identity and rooms, administered over HTTP: each by its name. Off unless it was switched on, and never open to whoever
+ * merely reaches the port: a loopback without tokens is no proof that a person means it.
+ */
+export default async function v1Admin (app: FastifyInstance, { admin, identity, isOn }: V1AdminOptions): Promise<void> {
+  for (const name of FROM_AFAR) {
+    const { input, output } = ADMIN[name]
+    app.post(`/admin/${name}`, {
+      // Where it is off there is nothing to be forbidden.
+      config: isOn ? { scope: 'server:admin' } : {},
+      schema: { body: input, querystring: NoQuerySchema, response: { 200: output, ...REFUSALS } },
+      onRequest: async () => {
+        if (!isOn) throw httpRefusal('notFound')
+        if (identity.isOpen) {
+          throw unauthorized('This needs a token, even where the rest is open: set READYROOM_TOKEN, or use `readyroom admin` on the machine itself.')
+        }
+      }
+    }, async request => {
+      const result = await admin.run(name, request.body)
+      if (!READS.has(name)) {
+        const note = noteOf(request, name)
+        app.log.warn(note, 'grants' in note ? 'A token that administers the whole server was minted over HTTP' : 'Administered over HTTP')
+      }
+      return result
+    })
+  }
+}
