@@ -2,6 +2,7 @@
 // package and resolves nothing at run time.
 //   node scripts/build.mjs [--meta]   --meta also writes dist/meta.json for bundle analysis
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
@@ -24,6 +25,20 @@ const banner = [
 await rm(path('dist'), { recursive: true, force: true })
 await mkdir(path('dist/public'), { recursive: true })
 
+// Node's own modules are asked for where they are used. As imports they would all be loaded before the first line runs,
+// each with whatever its exports lead to: that of node:http is another HTTP client, 30 ms of a start.
+const builtins = {
+  name: 'builtins',
+  setup ({ onResolve, onLoad }) {
+    onResolve({ filter: /^[^./]/ }, ({ path: name, kind }) => {
+      if (kind === 'entry-point' || !isBuiltin(name)) return undefined
+      return { path: name.replace(/^node:/, ''), namespace: 'builtin' }
+    })
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path: name }) =>
+      ({ contents: `module.exports = process.getBuiltinModule(${JSON.stringify(`node:${name}`)})` }))
+  }
+}
+
 const how = {
   bundle: true,
   platform: 'node',
@@ -32,7 +47,8 @@ const how = {
   minify: true,
   keepNames: true,
   logLevel: 'warning',
-  metafile: true
+  metafile: true,
+  plugins: [builtins]
 }
 
 // The thread of the rooms is a text in the bundle.
@@ -59,7 +75,24 @@ const { metafile } = await build({
 if (process.argv.includes('--meta')) await writeFile(path('dist/meta.json'), JSON.stringify(metafile))
 await writeFile(path('dist/THIRD-PARTY-NOTICES.txt'), await noticesOf(bothOf(metafile, thread.metafile), path('.')))
 
-await writeFile(path('dist/readyroom.mjs'), "#!/usr/bin/env node\nimport { cli } from './core.mjs'\nawait cli()\n")
+// A small file of its own, since what enables the cache of compiled code cannot be kept in it itself.
+await build({
+  ...how,
+  stdin: {
+    contents: [
+      "import { keepCompiled } from './lib/node/compile-cache'",
+      'keepCompiled({ args: process.argv.slice(2) })',
+      "const { cli } = await import('./core.mjs')",
+      'await cli()'
+    ].join('\n'),
+    resolveDir: path('.'),
+    sourcefile: 'door.ts',
+    loader: 'ts'
+  },
+  external: ['./core.mjs'],
+  outfile: path('dist/readyroom.mjs'),
+  banner: { js: '#!/usr/bin/env node' }
+})
 await chmod(path('dist/readyroom.mjs'), 0o755)
 
 // No `await` at its top, so that `require('readyroom')` works where Node can require an ES module.

@@ -207,7 +207,8 @@ export async function createWorld (t: Pick<Test, 'teardown'>, { port }: { port?:
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'readyroom-test-')))
   const started: Running[] = []
   const own = port ?? await freePort()
-  const env = { PATH: process.env['PATH'] ?? '', HOME: home, READYROOM_PORT: String(own) }
+  // What was compiled would be kept outside the world, once for every copy of the product that a test makes.
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, READYROOM_PORT: String(own), NODE_DISABLE_COMPILE_CACHE: '1' }
   const url = `http://127.0.0.1:${own}`
 
   const launch = (command: string[], { cwd = 'project', env: more = {}, stdio = ['pipe', 'pipe', 'pipe'], uid, gid }: StartOptions): Running => {
