@@ -5,11 +5,14 @@ import { BODY_LIMIT } from '../lib/bodies'
 import type { Doors } from '../lib/doors'
 import { ReadyroomError } from '../lib/errors'
 import { exportText } from '../lib/room/export'
-import { downloadHeaders, exportHeaders, moveCursor, unreadOf, uploadLimit, whoAmI } from '../lib/room/http'
+import { attentionIn, downloadHeaders, exportHeaders, moveCursor, reportAttention, unreadOf, uploadLimit, whoAmI } from '../lib/room/http'
 import type { RoomDesk } from '../lib/room/desk'
 import { ROOM_TOOLS, type RoomTool } from '../lib/room/tools'
 import { NoQuerySchema } from '../schemas/api'
-import { CursorBodySchema, CursorSchema, ExportQuerySchema, FileParamsSchema, FileQuerySchema, UnreadQuerySchema, UnreadSchema, WhoAmISchema } from '../schemas/v1'
+import {
+  AttentionBodySchema, AttentionQuerySchema, AttentionSchema, CursorBodySchema, CursorSchema, DoneSchema, ExportQuerySchema, FileParamsSchema,
+  FileQuerySchema, UnreadQuerySchema, UnreadSchema, WhoAmISchema
+} from '../schemas/v1'
 import { fromFastify, REFUSALS, sendError } from './errors'
 import { goneSignal } from './gone'
 
@@ -83,6 +86,15 @@ const v1: FastifyPluginAsyncTypebox<V1Options> = async function v1 (app, options
     const pages = whileLive(exportText(rooms, head, format), () => options.doors.identity.isLive(principal))
     return reply.headers(exportHeaders(head.room, format)).send(Readable.from(pages) as never)
   })
+  app.get('/attention', {
+    config: { scope: 'room:read' },
+    schema: { querystring: AttentionQuerySchema, response: { 200: AttentionSchema, ...REFUSALS } }
+  }, async request => attentionIn(rooms, who(request), request.query))
+
+  app.post('/attention', {
+    config: { scope: 'room:read' },
+    schema: { body: AttentionBodySchema, querystring: NoQuerySchema, response: { 200: DoneSchema, ...REFUSALS } }
+  }, async request => reportAttention(rooms, who(request), request.body))
 
   // It is read whole before the first byte goes out: a file that expires meanwhile arrives complete.
   app.get('/files/:id', {

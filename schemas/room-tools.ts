@@ -23,7 +23,12 @@ export const PostMessageInputSchema = input({
   to: Type.Optional(Type.Array(AgentNameSchema, { maxItems: 50, description: 'Whom it is addressed to; everybody can read it' })),
   require_ack: Type.Optional(Type.Boolean({ description: 'Asks those addressed to confirm with ack_message' }))
 })
-export const PostMessageOutputSchema = output({ id: RoomIdSchema, event_id: RoomIdSchema, mentions: Type.Optional(Type.Array(AgentNameSchema)) })
+export const PostMessageOutputSchema = output({
+  id: RoomIdSchema,
+  event_id: RoomIdSchema,
+  mentions: Type.Optional(Type.Array(AgentNameSchema)),
+  over_budget: Type.Optional(Type.Array(AgentNameSchema, { description: 'Whom you have called too often today: they read it when they look, and are not woken' }))
+})
 
 export const AckMessageInputSchema = input({ message_id: RoomIdSchema })
 export const AckMessageOutputSchema = output({ message_id: RoomIdSchema, acked: Type.Literal(true) })

@@ -44,5 +44,25 @@ export const WhoAmISchema = closed({
   rooms: Type.Array(RoomInfoSchema, { description: 'Those that the credential has a grant for' })
 })
 
+const Count = Type.Integer({ minimum: 0 })
+
+export const AttentionBodySchema = closed({
+  room: Room,
+  kind: Type.Unsafe<'wake' | 'inject'>({ type: 'string', enum: ['wake', 'inject'], description: 'A line that woke you, or a turn that something was put into' }),
+  n: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 }))
+})
+export const DoneSchema = closed({ done: Type.Literal(true) })
+export const AttentionQuerySchema = closed({ room: Room, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90, description: '7 where left out' })) })
+/** What attention cost, a day (UTC), newest first. */
+export const AttentionSchema = closed({
+  room: Type.String(),
+  budget: Type.Integer({ description: 'How often one agent may call another on one day before it no longer wakes' }),
+  agents: Type.Array(closed({ day: Type.String(), agent: Type.String(), wakeups: Count, injections: Count })),
+  pairs: Type.Array(closed({
+    day: Type.String(), caller: Type.String(), called: Type.String(), count: Count, over: Type.Integer({ minimum: 0, description: 'Of these, how many woke nobody' })
+  }))
+})
+
+export type Attention = Static<typeof AttentionSchema>
 export type Unread = Static<typeof UnreadSchema>
 export type WhoAmI = Static<typeof WhoAmISchema>

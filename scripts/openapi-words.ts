@@ -193,6 +193,12 @@ export const WORDS: Record<string, Words> = {
     summary: 'All that a room holds: what it is, tasks, notes, names of files, messages, and its log',
     answers: { 200: { says: 'JSON Lines, or Markdown with format=md', content: { 'application/jsonl': text, 'text/markdown': text } } }
   },
+  'GET /v1/attention': {
+    operationId: 'getAttention', tag: 'rooms', summary: 'What attention cost, a day and agent, and who calls whom', answers: { 200: { says: 'Counts, newest day first' } }
+  },
+  'POST /v1/attention': {
+    operationId: 'reportAttention', tag: 'rooms', summary: 'A watcher or a hook says what it has cost its agent', answers: { 200: { says: 'It is counted' } }
+  },
   'GET /v1/files/{id}': {
     operationId: 'downloadFile', tag: 'rooms', summary: 'The bytes of a file', answers: { 200: { says: 'The bytes, to be kept and never shown', content: { 'application/octet-stream': text } } }
   }

@@ -1,6 +1,6 @@
 import type { Principal } from '../principal'
 import { mayEnter } from '../principal'
-import type { Unread, WhoAmI } from '../../schemas/v1'
+import type { Attention, Unread, WhoAmI } from '../../schemas/v1'
 import type { RoomFile } from '../../schemas/room'
 import type { RoomDesk } from './desk'
 import type { ExportFormat } from './export'
@@ -24,6 +24,19 @@ export async function moveCursor (rooms: RoomDesk, principal: Principal, { room,
   const head = await rooms.enter(principal, room)
   rooms.presence.glimpse(head.room, head.actor.name, head.now)
   return { room: head.room, ...await rooms.run('commitCursor', head, { through }) }
+}
+
+/** A watcher or a hook says what it has cost its agent. No sign of work. */
+export async function reportAttention (rooms: RoomDesk, principal: Principal, { room, ...input }: { room?: string, kind: 'wake' | 'inject', n?: number }): Promise<{ done: true }> {
+  const head = await rooms.enter(principal, room)
+  rooms.presence.glimpse(head.room, head.actor.name, head.now)
+  await rooms.run('noteAttention', head, input)
+  return { done: true }
+}
+
+export async function attentionIn (rooms: RoomDesk, principal: Principal, { room, days }: { room?: string, days?: number }): Promise<Attention> {
+  const head = await rooms.enter(principal, room)
+  return rooms.run('attentionOf', head, { ...(days !== undefined && { days }) })
 }
 
 /** Who somebody is, and where they may go. */

@@ -53,6 +53,11 @@ export const MIGRATIONS: ReadonlyArray<readonly string[]> = [[
     row INTEGER PRIMARY KEY AUTOINCREMENT, room TEXT NOT NULL, kind TEXT NOT NULL, id INTEGER NOT NULL)`,
   'CREATE UNIQUE INDEX text_rows_by_id ON text_rows (room, kind, id)',
   "CREATE VIRTUAL TABLE texts USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2')"
+], [
+  // How often one agent called another, a day.
+  `CREATE TABLE calls (
+    room TEXT NOT NULL, day TEXT NOT NULL, caller TEXT NOT NULL, called TEXT NOT NULL, count INTEGER NOT NULL, over INTEGER NOT NULL,
+    PRIMARY KEY (room, day, caller, called)) WITHOUT ROWID`
 ]]
 
 /**

@@ -1,5 +1,6 @@
 import type { RoomEvent } from '../../schemas/room'
 import type { Call } from './call'
+import { attentionOf, noteAttention } from './commands/attention'
 import { members, setAlias } from './commands/agents'
 import { addNote, claimTask, createTask, releaseTask, updateTask } from './commands/board'
 import { ackMessage, postMessage, readMessages } from './commands/chat'
@@ -24,6 +25,8 @@ export const COMMANDS = {
   readEvents,
   replay,
   exportRoom,
+  noteAttention,
+  attentionOf,
   listTasks,
   getTask,
   createTask,

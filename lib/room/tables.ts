@@ -114,7 +114,11 @@ export interface DeliveriesTable { ticket_id: string, rev: number, saved_at: str
 /** Single values by name: how far the audit log has been applied, which version was announced. */
 export interface MarksTable { name: string, value: string }
 
+/** What it cost an agent to be told of things, a day. */
 export interface AttentionTable { room: string, agent: string, day: string, wakeups: number, injections: number }
+
+/** How often one agent called another, a day, and how many of those were over the budget and woke nobody. */
+export interface CallsTable { room: string, day: string, caller: string, called: string, count: number, over: number }
 
 /** Which row of the search index is whose text. */
 export interface TextRowsTable { row: Generated<number>, room: string, kind: 'message' | 'task' | 'note' | 'file', id: number }
@@ -134,6 +138,7 @@ export interface Tables {
   deliveries: DeliveriesTable
   marks: MarksTable
   attention: AttentionTable
+  calls: CallsTable
   text_rows: TextRowsTable
 }
 

@@ -324,4 +324,34 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
     const { events } = await ann('readEvents', { kind: 'message_posted' })
     t.equal(events.length, 10)
   })
+
+  test('what attention cost is counted by day and agent, and a new day begins anew', async (t, store) => {
+    const [ann, bob] = [hand(store, 'ann'), hand(store, 'bob')]
+    await ann('noteAttention', { kind: 'wake' })
+    await ann('noteAttention', { kind: 'wake', n: 2 })
+    await bob('noteAttention', { kind: 'inject' })
+    await ann('noteAttention', { kind: 'inject' }, NOW + 86_400_000)
+    const { agents } = await ann('attentionOf', {}, NOW + 86_400_000)
+    t.strictSame(agents, [
+      { day: '2026-05-02', agent: 'ann', wakeups: 0, injections: 1 },
+      { day: '2026-05-01', agent: 'ann', wakeups: 3, injections: 0 },
+      { day: '2026-05-01', agent: 'bob', wakeups: 0, injections: 1 }
+    ])
+    t.strictSame((await ann('attentionOf', { days: 1 }, NOW + 86_400_000)).agents.length, 1)
+  })
+
+  test('an agent that calls another too often in a day is heard, and wakes nobody; a person always does', async (t, store) => {
+    const [ann, bob] = [hand(store, 'ann'), hand(store, 'bob')]
+    await bob('whatsNew', {})
+    const { budget } = await ann('attentionOf', {})
+    for (let n = 0; n < budget; n++) t.notOk('over_budget' in await ann('postMessage', { body: '@bob again' }))
+    t.match(await ann('postMessage', { body: '@bob once more' }), { mentions: ['bob'], over_budget: ['bob'] })
+    t.match(await ann('postMessage', { body: 'this too', to: ['bob'] }), { over_budget: ['bob'] })
+    t.strictSame((await ann('attentionOf', {})).pairs, [{ day: '2026-05-01', caller: 'ann', called: 'bob', count: budget + 2, over: 2 }])
+    const { events } = await ann('readEvents', { since_id: budget, limit: 100 })
+    t.strictSame(events.filter(({ body }) => body === 'this too' || body === '@bob once more').map(({ concerns }) => concerns), [undefined, undefined])
+    const person: CallHead = { actor: { name: 'eve', kind: 'approver', admin: false }, room: 'ops', now: NOW }
+    t.notOk('over_budget' in (await store.run('postMessage', person, { body: '@bob' })).result)
+    t.notOk('over_budget' in await ann('postMessage', { body: '@bob a new day' }, NOW + 86_400_000))
+  })
 }

@@ -113,6 +113,13 @@ export function v1Contract (t: Test, { name, open }: V1Target): void {
     t.match(await bob.get('/v1/unread'), { unread: 0, through, events: [] }, 'and never past the end')
   })
 
+  test('a watcher and a hook say what they cost, each for its own agent', async (t, target) => {
+    const ann = callerOf(target, await target.mint('ann'))
+    await ann.post('/v1/attention', { kind: 'wake' })
+    await ann.post('/v1/attention', { kind: 'inject', n: 2 })
+    t.match(await ann.get('/v1/attention'), { room: 'main', agents: [{ agent: 'ann', wakeups: 1, injections: 2 }], pairs: [] })
+  })
+
   test('a file comes back byte for byte, as something to keep and never to show', async (t, target) => {
     const ann = callerOf(target, await target.mint('ann'))
     const bytes = Uint8Array.from({ length: 256 }, (_, n) => n)

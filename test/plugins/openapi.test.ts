@@ -44,6 +44,8 @@ const IN_THE_ROOM: Array<[path: string, body?: object]> = [
   ['/v1/unread?limit=1'],
   ['/v1/cursor', { through: 1 }],
   ['/v1/export?format=md'],
+  ['/v1/attention', { kind: 'wake' }],
+  ['/v1/attention?days=1'],
   ['/v1/room/delete', { room: 'local', confirm: 'local' }]
 ]
 

@@ -1,5 +1,6 @@
 import { MESSAGE_BYTES, PAGE_BYTES, type Message } from '../../../schemas/room'
 import { ReadyroomError } from '../../errors'
+import { spend } from './attention'
 import { append, checkText, enter, given, iso, nextId, page, type Call, type Command } from '../call'
 import { calledIn } from '../members'
 import { fold, mentionsIn } from '../names'
@@ -28,8 +29,10 @@ function addressees (to: readonly string[], called: ReadonlyMap<string, string>,
   return [...new Set(to.map(name => called.get(fold(name))!))]
 }
 
+export interface Posted { id: number, event_id: number, mentions?: string[], over_budget?: string[] }
+
 /** Says something in the room. Who is mentioned is worked out here, once. */
-export const postMessage: Command<PostInput, { id: number, event_id: number, mentions?: string[] }> = function * (call, input) {
+export const postMessage: Command<PostInput, Posted> = function * (call, input) {
   yield * enter(call)
   const { room, actor } = call
   const body = checkText(input.body, 'body', MESSAGE_BYTES)
@@ -51,9 +54,9 @@ export const postMessage: Command<PostInput, { id: number, event_id: number, men
     require_ack: input.require_ack === true ? 1 : 0
   }))
   yield * indexText(room, 'message', id, body)
-  const concerns = [...new Set([...to, ...mentions])]
-  const event = yield * append(call, { kind: 'message_posted', message_id: id, body, concerns })
-  return { id, event_id: event.id, ...(mentions.length > 0 && { mentions }) }
+  const { within, over } = yield * spend(call, [...new Set([...to, ...mentions])])
+  const event = yield * append(call, { kind: 'message_posted', message_id: id, body, concerns: within })
+  return { id, event_id: event.id, ...(mentions.length > 0 && { mentions }), ...(over.length > 0 && { over_budget: over }) }
 }
 
 /** Says that a message was seen. Twice is fine. @throws MESSAGE_NOT_FOUND */
