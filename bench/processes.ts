@@ -54,3 +54,9 @@ export async function startServer (disk: DiskName = 'real'): Promise<BenchServer
   const dir = await temporaryFolder()
   return start('server.ts', [dir, disk], dir)
 }
+
+/** The SDK's own handler in a process of its own: checks nothing, stores nothing. */
+export async function startBare (): Promise<BenchServer> {
+  const dir = await temporaryFolder()
+  return start('mcp-bare.ts', ['http'], dir)
+}

@@ -1,28 +1,10 @@
 // From `POST /api/answer` sent to `wait_for_answer` received, by how many wait, each for a ticket of its own.
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { createCaller, latencies, percentile, type Print, ratio, short, table, toolCall } from './harness'
+import { durableRoundTrips, roundTrips } from './floors'
+import { aim, createCaller, percentile, type Plan, type Print, ratio, short, table, toolCall } from './harness'
 import { startServer } from './processes'
+import { structured } from './reply'
 
-const WAITERS = [1, 100, 1_000]
-const SAMPLES = 100
-
-/** A loopback POST to a server that does nothing but answer, in milliseconds. */
-async function bare (): Promise<number[]> {
-  const server = createServer((req, res) => { req.resume().on('end', () => res.end('{}')) })
-  await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
-  const caller = createCaller((server.address() as AddressInfo).port, 1)
-  await latencies(100, () => caller.post('/', {}))
-  const samples = await latencies(500, () => caller.post('/', {}))
-  caller.close()
-  server.close()
-  return samples
-}
-
-const structured = <T>(body: string): T => {
-  const json = body.includes('data: ') ? body.slice(body.indexOf('data: {') + 6).split('\n')[0]! : body
-  return (JSON.parse(json) as { result: { structuredContent: T } }).result.structuredContent
-}
+const SAMPLES = 300
 
 async function answerToWaiter (waiters: number): Promise<number[]> {
   const server = await startServer()
@@ -62,14 +44,22 @@ async function answerToWaiter (waiters: number): Promise<number[]> {
   return samples
 }
 
-export async function waitBench (print: Print): Promise<void> {
+export async function waitBench (print: Print, { quick }: Plan): Promise<void> {
   print('## From an answer to its waiter, in milliseconds')
-  const floor = await bare()
-  const base = percentile(floor, 0.5)
-  const rows = [['bare loopback POST', short(base), short(percentile(floor, 0.99)), '1x']]
-  for (const waiters of WAITERS) {
-    const samples = await answerToWaiter(waiters)
-    rows.push([`${waiters.toLocaleString('en-US')} waiting`, short(percentile(samples, 0.5)), short(percentile(samples, 0.99)), ratio(percentile(samples, 0.5) / base)])
+  const [bare, durable] = [await roundTrips(), await durableRoundTrips()]
+  const base = { p50: percentile(durable, 0.5), p99: percentile(durable, 0.99) }
+  const row = (what: string, samples: number[]): string[] => {
+    const [p50, p99] = [percentile(samples, 0.5), percentile(samples, 0.99)]
+    return [what, short(p50), short(p99), ratio(p50 / base.p50), ratio(p99 / base.p99)]
   }
-  table(print, ['', 'p50', 'p99', 'p50 against the bare POST'], rows)
+  const rows = [row('bare loopback POST', bare), row('the same with one write and one sync', durable)]
+  let thousand = 0
+  for (const waiters of quick ? [1, 1_000] : [1, 100, 1_000, 5_000]) {
+    const samples = await answerToWaiter(waiters)
+    rows.push(row(`${waiters.toLocaleString('en-US')} waiting`, samples))
+    if (waiters === 1_000) thousand = percentile(samples, 0.99)
+  }
+  table(print, ['', 'p50', 'p99', 'p50 against the POST with a sync', 'p99 against it'], rows)
+  print(aim(thousand <= base.p99 * 3, `1,000 waiting: p99 within 3x of a loopback POST with one sync (${ratio(thousand / base.p99)})`))
+  print('')
 }
