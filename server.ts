@@ -1,8 +1,10 @@
 import type { Logger } from 'pino'
 import { buildApp } from './app'
+import type { Edge } from './lib/node/edge-settings'
 import type { OpenDaemon, OpenDaemonContext } from './lib/node/election'
 import { FileTicketStore } from './lib/node/file-store'
 import { openRooms } from './lib/node/room/open-rooms'
+import type { RoomDesk } from './lib/room/desk'
 
 export interface ServerOptions { version: string, log: Logger }
 
@@ -30,7 +32,26 @@ export function daemonOpener ({ version, log }: ServerOptions): (context: OpenDa
       await app.close()
       throw err
     }
+    const stopTelling = edge.mqttUrl === '' ? undefined : await tellBroker(rooms, edge, log)
     const { desk, presence, doors } = app.readyroom
-    return { port, desk, presence, ...(doors && { doors }), isLogDeleted: () => store.isDeleted(), close: () => app.close() }
+    const close = async (): Promise<void> => {
+      await app.close()
+      await stopTelling?.()
+    }
+    return { port, desk, presence, ...(doors && { doors }), isLogDeleted: () => store.isDeleted(), close }
+  }
+}
+
+/** Tells a broker what happens in the rooms. Returns how to stop. */
+async function tellBroker (rooms: RoomDesk, edge: Edge, log: Logger): Promise<() => Promise<void>> {
+  const { mqttUrl: url, mqttUser: user, mqttPassword: password, mqttPrefix: prefix } = edge
+  // Loaded when it is wanted: most have no broker.
+  const { MqttBridge } = await import('./lib/node/room/mqtt-bridge')
+  const bridge = new MqttBridge({ url, prefix, log, ...(user !== '' && { user }), ...(password !== '' && { password }) })
+  const stop = rooms.overhear(event => { bridge.publish(event) })
+  await bridge.start()
+  return async () => {
+    stop()
+    await bridge.close()
   }
 }

@@ -11,8 +11,9 @@ import { FileTicketStore } from '../lib/node/file-store'
 import { acquireFolder, type FolderLock } from '../lib/node/folder-lock'
 import { settingsOf } from '../lib/node/internal-options'
 import { daemonOpener } from '../server'
+import { startBroker } from './helpers/broker'
 import { testFolder } from './helpers/folder'
-import { freePort } from './helpers/process'
+import { eventually, freePort } from './helpers/process'
 
 const VERSION = '1.2.3'
 
@@ -109,4 +110,23 @@ t.test('a queue that cannot be loaded is refused before anything listens', async
   t.teardown(() => lock.release())
   await t.rejects(opening(t, dir, { READYROOM_PORT: String(port) }).open(lock), { name: 'DamagedLogError', message: /line 2/i })
   await t.rejects(fetch(`http://127.0.0.1:${port}/healthz`))
+})
+
+t.test('a broker that is set is told what happens in the rooms, and that Ready Room has ended; its password is in no line of the log', async t => {
+  const broker = await startBroker(t)
+  const dir = testFolder(t)
+  const port = await freePort()
+  const { open, lines } = opening(t, dir, {
+    READYROOM_PORT: String(port), READYROOM_MQTT_URL: `mqtt://127.0.0.1:${broker.port}`, READYROOM_MQTT_PREFIX: 'rr', READYROOM_MQTT_USER: 'me', READYROOM_MQTT_PASSWORD: 'a-word-for-it'
+  })
+  const daemon = await open(acquireFolder(dir))
+  const posted = await fetch(`http://127.0.0.1:${port}/v1/messages`, {
+    method: 'POST', headers: { 'content-type': 'application/json', origin: `http://127.0.0.1:${port}` }, body: JSON.stringify({ body: 'The poller is live' })
+  })
+  t.equal(posted.status, 200)
+  const told = await eventually(() => broker.heard.find(({ topic }) => topic === 'rr/local/message_posted'), 'the message at the broker')
+  t.match(JSON.parse(told.text), { room: 'local', kind: 'message_posted', body: 'The poller is live' })
+  await daemon.close()
+  t.match(broker.heard.at(-1), { topic: 'rr/status', text: 'offline', retain: true })
+  t.notMatch(lines.join(''), /a-word-for-it/)
 })

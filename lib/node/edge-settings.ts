@@ -28,6 +28,12 @@ export interface Edge {
   publicHosts: string[]
   /** Where the machines around it reach it, without a slash at the end; empty where nobody has said. */
   lanUrl: string
+  /** The broker that is told what happens in the rooms, `mqtt:`, `mqtts:`, `ws:` or `wss:`; empty where none is. */
+  mqttUrl: string
+  mqttUser: string
+  mqttPassword: string
+  /** What each topic begins with, without a slash at the end. */
+  mqttPrefix: string
 }
 
 interface Setting<T> {
@@ -66,6 +72,34 @@ const address = (variable: string): Setting<string> => ({
   write: String
 })
 
+const text = (variable: string): Setting<string> => ({ variable, fallback: '', read: String, write: String })
+
+const broker = (variable: string): Setting<string> => ({
+  variable,
+  fallback: '',
+  read (text) {
+    const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
+    if (url === undefined || !/^(?:mqtts?|wss?):$/.test(url.protocol) || url.hostname === '' || url.hash !== '') {
+      throw new Error('it must be the address of a broker such as mqtt://127.0.0.1:1883, with mqtt, mqtts, ws or wss')
+    }
+    return url.href
+  },
+  write: String
+})
+
+const topic = (variable: string, fallback: string): Setting<string> => ({
+  variable,
+  fallback,
+  read (text) {
+    // What a publisher may not name (MQTT 5.0, 4.7.1, 4.7.2), and what would make a level without a name.
+    if (/[+#\p{Cc}]|^\$|^\/|\/\/|\/$/u.test(text.trim()) || Buffer.byteLength(text) > 200) {
+      throw new Error('it must be the beginning of a topic such as home/readyroom, at most 200 bytes, without +, #, a $ in front or an empty level')
+    }
+    return text.trim()
+  },
+  write: String
+})
+
 /** One line a setting: a process that takes over, or is started to, gets every one of them. */
 export const EDGE: { readonly [K in keyof Edge]: Setting<Edge[K]> } = {
   allowedHosts: hosts('READYROOM_ALLOWED_HOSTS'),
@@ -79,7 +113,11 @@ export const EDGE: { readonly [K in keyof Edge]: Setting<Edge[K]> } = {
   pruneInterval: whole('READYROOM_PRUNE_INTERVAL', 3_600, 1, 86_400),
   publicUrl: address('READYROOM_PUBLIC_URL'),
   publicHosts: hosts('READYROOM_PUBLIC_HOSTS'),
-  lanUrl: address('READYROOM_LAN_URL')
+  lanUrl: address('READYROOM_LAN_URL'),
+  mqttUrl: broker('READYROOM_MQTT_URL'),
+  mqttUser: text('READYROOM_MQTT_USER'),
+  mqttPassword: text('READYROOM_MQTT_PASSWORD'),
+  mqttPrefix: topic('READYROOM_MQTT_PREFIX', 'readyroom')
 }
 
 const SETTINGS = Object.entries(EDGE) as Array<[keyof Edge, Setting<unknown>]>

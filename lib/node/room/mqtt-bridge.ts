@@ -61,7 +61,6 @@ export class MqttBridge {
   /** Begins to look for the broker. Resolves at once; a broker that is away is no error. */
   async start (): Promise<void> {
     const { url, user, password, reconnectMs = RECONNECT_MS } = this.#options
-    // Loaded when it is wanted: most have no broker.
     const { connect } = (await import('mqtt')).default
     if (this.#isClosed) return
     const client = connect(url, {

@@ -252,7 +252,11 @@ t.test('the page has an address for somebody on this machine', async t => {
 })
 
 t.test('the settings of the edge and of the rooms have variables, and what a process with them hands on says the same', t => {
-  const values: Record<string, [text: string, wrong: string]> = {
+  const values: Record<string, [text: string, wrong?: string]> = {
+    READYROOM_MQTT_URL: ['mqtts://broker.lan:8883', 'broker.lan'],
+    READYROOM_MQTT_USER: ['ready'],
+    READYROOM_MQTT_PASSWORD: ['a word '],
+    READYROOM_MQTT_PREFIX: ['home/ready', 'home/+'],
     READYROOM_ALLOWED_HOSTS: ['desk.example, Desk.lan:*,192.168.1.5:8971,[::1]:*', 'https://desk.example'],
     READYROOM_DNS_REBIND_PROTECTION: ['off', 'maybe'],
     READYROOM_AUTH_FAIL_LIMIT: ['0', '-1'],
@@ -280,11 +284,16 @@ t.test('the settings of the edge and of the rooms have variables, and what a pro
     pruneInterval: 10,
     publicUrl: 'https://desk.example/ready',
     publicHosts: ['desk.example'],
-    lanUrl: 'http://192.168.1.5:8971'
+    lanUrl: 'http://192.168.1.5:8971',
+    mqttUrl: 'mqtts://broker.lan:8883',
+    mqttUser: 'ready',
+    mqttPassword: 'a word ',
+    mqttPrefix: 'home/ready'
   })
   t.strictSame(read(edgeEnvironment(edge)).edge, edge)
   t.strictSame(read(Object.fromEntries(EDGE_VARIABLES.map(name => [name, ' ']))).edge, EDGE_DEFAULTS, 'a blank one stands for the default')
   for (const [name, [, wrong]] of Object.entries(values)) {
+    if (wrong === undefined) continue
     t.match(refusal(t, () => read({ [name]: wrong })), { code: 1, message: new RegExp(`^${name} is .* (must be|is no)`) })
   }
   t.end()
