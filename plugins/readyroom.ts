@@ -32,6 +32,7 @@ import page from './page'
 import pipelining from './pipelining'
 import joined from './rooms'
 import store from './store'
+import sweeping from './sweeping'
 import throttle from './throttle'
 import ticketRoutes from './tickets'
 import v1 from './v1'
@@ -85,7 +86,7 @@ export interface ServiceOptions extends ReadyroomOptions {
   /** Identity and the rooms. It is opened and closed by whoever gives it. */
   rooms?: RoomDesk | undefined
   /** Who may reach it. */
-  edge?: Partial<Pick<Edge, 'allowedHosts' | 'publicHosts' | 'dnsRebindProtection' | 'authFailLimit' | 'authFailWindow' | 'adminApi'>> | undefined
+  edge?: Partial<Pick<Edge, 'allowedHosts' | 'publicHosts' | 'dnsRebindProtection' | 'authFailLimit' | 'authFailWindow' | 'adminApi' | 'prune' | 'pruneInterval'>> | undefined
   /** The folder of the heads-up page. */
   pageRoot?: string | undefined
   events?: EventsOptions | undefined
@@ -140,7 +141,11 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   const tickets = options.store ?? new FileTicketStore({ dir: options.stateDir!, instance, log: app.log })
   await app.register(store, { store: metrics?.measured(tickets) ?? tickets, now: options.now })
 
-  if (rooms !== undefined) await app.register(joined, { rooms })
+  if (rooms !== undefined) {
+    const intervalMs = edge.pruneInterval === undefined ? undefined : edge.pruneInterval * 1_000
+    await app.register(joined, { rooms })
+    await app.register(sweeping, { rooms, prune: edge.prune, intervalMs, now: options.now })
+  }
   const doors = new Doors({ desk: app.desk, identity, rooms })
 
   await app.register(health, { version, instance })

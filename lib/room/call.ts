@@ -103,8 +103,14 @@ export function * enter (call: Call, alive = true): Steps<{ through: number, gre
       yield * run(db.updateTable('tasks').set({ lease_until: until }).where('room', '=', room).where('id', '=', task.id))
     }
   }
-  const cursor = yield * first(db.selectFrom('cursors').select(['through', 'greeted']).where('room', '=', room).where('agent', '=', actor.name))
-  if (cursor !== undefined) return { through: cursor.through, greeted: cursor.greeted !== 0 }
+  const cursor = yield * first(db.selectFrom('cursors').select(['through', 'greeted', 'gone']).where('room', '=', room).where('agent', '=', actor.name))
+  if (cursor !== undefined) {
+    if (cursor.gone !== 0) {
+      yield * append(call, { kind: 'agent_joined' })
+      yield * run(db.updateTable('cursors').set({ gone: 0 }).where('room', '=', room).where('agent', '=', actor.name))
+    }
+    return { through: cursor.through, greeted: cursor.greeted !== 0 }
+  }
   const { id: through } = yield * append(call, { kind: 'agent_joined' })
   yield * run(db.insertInto('cursors').values({ room, agent: actor.name, through, greeted: 0 }))
   return { through, greeted: false }

@@ -58,6 +58,9 @@ export const MIGRATIONS: ReadonlyArray<readonly string[]> = [[
   `CREATE TABLE calls (
     room TEXT NOT NULL, day TEXT NOT NULL, caller TEXT NOT NULL, called TEXT NOT NULL, count INTEGER NOT NULL, over INTEGER NOT NULL,
     PRIMARY KEY (room, day, caller, called)) WITHOUT ROWID`
+], [
+  // Who has left a room keeps a place in its log.
+  'ALTER TABLE cursors ADD COLUMN gone INTEGER NOT NULL DEFAULT 0'
 ]]
 
 /**

@@ -48,6 +48,11 @@ export class RoomPresence {
     return { status: isWorking ? 'working' : now - heard < GONE_MS ? 'idle' : 'gone', last_seen: new Date(heard).toISOString() }
   }
 
+  /** Of whom in a room something was heard since a time. */
+  heardSince (room: string, time: number): string[] {
+    return [...this.#seen.get(room) ?? []].filter(([, { heard = 0, watching }]) => watching > 0 || heard >= time).map(([agent]) => agent)
+  }
+
   #of (room: string, agent: string): Seen {
     const agents = this.#seen.get(room) ?? new Map<string, Seen>()
     this.#seen.set(room, agents)

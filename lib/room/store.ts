@@ -12,6 +12,7 @@ import { addRoom, deleteRoom, getRoomInfo, listRooms, setRetention, setRoomInfo,
 import { getTask, listTasks } from './commands/tasks-read'
 import { appliedThrough, applyTickets, awaitedTickets, deliveriesOf, dropTicket, noteDelivered, skipTickets } from './commands/tickets'
 import { initialise, listTokens, loadTokens, mintToken, noteTokenUse, purgeTokens, revokeTokens } from './commands/tokens'
+import { lapseLeases, leaveSilent, nextLease } from './commands/sweeping'
 import type { Steps } from './steps'
 
 /** Everything that can be asked of a room's store, by name: what crosses to the thread or the object that has the database. */
@@ -63,7 +64,10 @@ export const COMMANDS = {
   listTokens,
   revokeTokens,
   purgeTokens,
-  noteTokenUse
+  noteTokenUse,
+  lapseLeases,
+  nextLease,
+  leaveSilent
 } as const
 
 export type Commands = typeof COMMANDS

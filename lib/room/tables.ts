@@ -106,7 +106,7 @@ export interface EventsTable {
   concerns: string | null
 }
 
-export interface CursorsTable { room: string, agent: string, through: number, greeted: number }
+export interface CursorsTable { room: string, agent: string, through: number, greeted: number, gone: Generated<number> }
 
 /** What became of each revision of a ticket on its way to the agent that asked. */
 export interface DeliveriesTable { ticket_id: string, rev: number, saved_at: string, delivered_at: string | null, read_at: string | null }

@@ -6,9 +6,11 @@ import { db } from '../tables'
 /** Everybody who belongs to the room, by name, with the kind of principal that their token makes them. */
 export const members: Command<object, { agents: Array<{ name: string, kind: 'agent' | 'observer' | 'approver' | 'admin' }> }> = function * (call) {
   yield * enter(call)
+  const left = new Set((yield * all(db.selectFrom('cursors').select('agent').where('room', '=', call.room).where('gone', '=', 1))).map(({ agent }) => agent))
   const names = [...new Set((yield * calledIn(call.room)).values())].sort()
   const roles = new Map((yield * all(db.selectFrom('tokens').select(['agent', 'role']).where('revoked_at', 'is', null))).map(({ agent, role }) => [agent, role]))
-  return { agents: names.map(name => ({ name, kind: roles.get(name) ?? 'agent' })) }
+  // Whoever has left and holds no token any more is folded away; who may come back is listed as gone.
+  return { agents: names.filter(name => !left.has(name) || roles.has(name)).map(name => ({ name, kind: roles.get(name) ?? 'agent' })) }
 }
 
 /** Lets an agent be called by another name in this room. An empty agent takes the alias away. */

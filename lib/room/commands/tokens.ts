@@ -1,8 +1,9 @@
 import { ReadyroomError } from '../../errors'
 import type { Role } from '../../principal'
-import { append, given, iso, type Call, type Command } from '../call'
+import { given, iso, type Call, type Command } from '../call'
 import { readName } from '../names'
 import { all, first, one, run, type Steps } from '../steps'
+import { leave } from './sweeping'
 import { db, type TokensTable } from '../tables'
 import type { Selectable } from 'kysely'
 
@@ -104,11 +105,10 @@ export const listTokens: Command<{ revoked?: boolean }, { tokens: TokenView[], r
   return { tokens: shown.map(viewOf), ...(hidden > 0 && { revoked_hidden: hidden }) }
 }
 
-function * gone (call: Call, agent: string, rooms: readonly string[]): Steps<void> {
-  for (const room of rooms) {
-    const member = yield * first(db.selectFrom('cursors').select('agent').where('room', '=', room).where('agent', '=', agent))
-    if (member !== undefined) yield * append({ ...call, room }, { kind: 'agent_gone', actor: { name: 'system', kind: 'system' }, body: agent })
-  }
+/** Wherever it has been: a grant for all rooms names none. */
+function * gone (call: Call, agent: string): Steps<void> {
+  const rooms = yield * all(db.selectFrom('cursors').select('room').where('agent', '=', agent).orderBy('room'))
+  for (const { room } of rooms) yield * leave({ ...call, room }, agent)
 }
 
 /** Ends every token of an agent, or one of them. Resolves with those that were alive. @throws BAD_REQUEST where there is none. */
@@ -121,7 +121,7 @@ export const revokeTokens: Command<{ agent?: string, id?: number }, { revoked: n
   for (const row of rows) yield * run(db.updateTable('tokens').set({ revoked_at: iso(call.now) }).where('id', '=', row.id))
   for (const name of new Set(rows.map(row => row.agent))) {
     const left = yield * first(db.selectFrom('tokens').select('id').where('agent', '=', name).where('revoked_at', 'is', null))
-    if (left === undefined) yield * gone(call, name, [...new Set(rows.flatMap(row => [row.home, ...JSON.parse(row.rooms) as string[]]))])
+    if (left === undefined) yield * gone(call, name)
   }
   return { revoked: rows.map(row => row.id) }
 }
