@@ -1,4 +1,4 @@
-import type { MqttClient } from 'mqtt'
+import type { IClientOptions, MqttClient } from 'mqtt'
 import type { RoomEvent } from '../../../schemas/room'
 
 /** How many events wait for a broker that is away; then the oldest go. */
@@ -63,7 +63,8 @@ export class MqttBridge {
     const { url, user, password, reconnectMs = RECONNECT_MS } = this.#options
     const { connect } = (await import('mqtt')).default
     if (this.#isClosed) return
-    const client = connect(url, {
+    const client = connect({
+      ...placeOf(url),
       ...(user !== undefined && { username: user }),
       ...(password !== undefined && { password }),
       clientId: `readyroom-${crypto.randomUUID().slice(0, 13)}`,
@@ -148,5 +149,18 @@ export class MqttBridge {
         this.#drain()
       })
     }
+  }
+}
+
+/** An address in the client's own terms: given as a text, it is taken apart by a function of Node that warns about itself. */
+function placeOf (url: string): Pick<IClientOptions, 'protocol' | 'host' | 'port' | 'path' | 'username' | 'password'> {
+  const { protocol, hostname, port, pathname, search, username, password } = new URL(url)
+  return {
+    protocol: protocol.slice(0, -1) as NonNullable<IClientOptions['protocol']>,
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    ...(port !== '' && { port: Number(port) }),
+    ...(protocol.startsWith('ws') && { path: pathname + search }),
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) })
   }
 }

@@ -128,3 +128,22 @@ t.test('user and password are shown to the broker, and one that refuses them is 
   await until(t, () => broker.events().length === 1, 'the event')
   t.strictSame(seen, [['ready', 'secret-word'], ['ready', 'secret-word']])
 })
+
+t.test('an address may hold user and password, and nothing of Node warns about how it is read', async t => {
+  const warned: Error[] = []
+  const hear = (warning: Error): void => { warned.push(warning) }
+  process.on('warning', hear)
+  t.teardown(() => process.off('warning', hear))
+  const seen: Array<[string | undefined, string | undefined]> = []
+  const broker = await startBroker(t, {
+    authenticate: (_client, user, password, done) => {
+      seen.push([user, password?.toString()])
+      done(null, true)
+    }
+  })
+  const bridge = await startBridge(t, { url: `mqtt://re%40dy:a%2Fword@127.0.0.1:${broker.port}` })
+  bridge.publish(event(1))
+  await until(t, () => broker.events().length === 1, 'the event')
+  t.strictSame(seen, [['re@dy', 'a/word']])
+  t.strictSame(warned, [])
+})
