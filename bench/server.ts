@@ -4,11 +4,14 @@ import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { buildApp } from '../app'
 import { FileTicketStore } from '../lib/node/file-store'
+import { openRooms } from '../lib/node/room/open-rooms'
 import { disks, type DiskName } from './disks'
 
 const [dir, disk = 'real'] = process.argv.slice(2)
 const instance = randomUUID()
+const rooms = await openRooms(dir!)
 const app = await buildApp({
+  rooms,
   store: new FileTicketStore({ dir: dir!, instance, io: disks[disk as DiskName] }),
   version: '0.0.0',
   instance,
@@ -31,3 +34,4 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
 }
 await app.close()
+await rooms.close()
