@@ -57,6 +57,8 @@ async function execute (line: CommandLine): Promise<number | undefined> {
       const { stateDir } = readConfig({ flags, cwd: workingFolder() })
       return audit({ stateDir, json, verify, head, since, out, note })
     }
+    case 'admin':
+      return administer(line)
     default:
       await open(line)
   }
@@ -74,6 +76,25 @@ async function setUp (line: CommandLine): Promise<number> {
   const { platform, execPath, execArgv, argv, env } = process
   const started = { platform, execPath, execArgv, script: resolve(argv[1] ?? '') }
   return setup({ ...setupOptions({ line, config, started, place: { platform, env, home: homedir(), cwd } }), out, note })
+}
+
+async function administer ({ flags, json, admin: call }: CommandLine): Promise<number> {
+  const [{ admin }, { administer }] = await Promise.all([import('./lib/node/commands/admin'), import('./lib/node/administer')])
+  const cwd = workingFolder()
+  const config = readConfig({ flags, cwd })
+  const asks = process.stdin.isTTY && process.stderr.isTTY
+  const out = outputTo(process.stdout)
+  return admin({ call: call!, json, cwd, out, note, administer: use => administer(config, use), ask: asks ? askOnTerminal : undefined })
+}
+
+async function askOnTerminal (question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await terminal.question(question)
+  } finally {
+    terminal.close()
+  }
 }
 
 async function open ({ command, flags, linger }: CommandLine): Promise<void> {

@@ -139,10 +139,10 @@ function isFree (dir: string): boolean {
   }
 }
 
-interface Found { link: Link, dir: string }
+export interface Found { link: Link, dir: string }
 
 /** The daemon of the folder or, where the folder was not chosen here, of the port. */
-async function findDaemon ({ bind, port, stateDir, given }: Whereabouts): Promise<Found | undefined> {
+export async function findDaemon ({ bind, port, stateDir, given }: Whereabouts): Promise<Found | undefined> {
   const end = performance.now() + OPENING_MS
   for (;;) {
     const own = readDaemonFile(stateDir)

@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util'
+import { ADMIN_SWITCHES, readAdminCall, type AdminCall } from './admin-line'
 import { CLIENT_NAMES, type ClientName, SCOPES, type Scope } from './clients/names'
 import { ConfigError, FLAGS, type Flag, type Flags } from './config'
 
-export const COMMANDS = ['serve', 'status', 'stop', 'setup', 'doctor', 'audit', 'help'] as const
+export const COMMANDS = ['serve', 'status', 'stop', 'setup', 'doctor', 'audit', 'admin', 'help'] as const
 export type CommandName = 'stdio' | typeof COMMANDS[number]
 
 export interface CommandLine {
@@ -28,6 +29,11 @@ export interface CommandLine {
   url?: string
   quick?: true
   fix?: true
+  /** What `admin` is to do. */
+  admin?: AdminCall
+  /** For whom, and in which room, `setup` makes a token. */
+  agent?: string
+  room?: string
 }
 
 const SWITCHES = {
@@ -44,13 +50,14 @@ const SWITCHES = {
   instructions: { type: 'boolean' },
   'inline-token': { type: 'boolean' },
   quick: { type: 'boolean' },
-  fix: { type: 'boolean' }
+  fix: { type: 'boolean' },
+  ...ADMIN_SWITCHES
 } as const
 
 /** Flags that belong to a command of their own; settings go with every one. */
 const ONLY: Record<string, CommandName[]> = {
   linger: ['serve'],
-  json: ['status', 'audit', 'doctor'],
+  json: ['status', 'audit', 'doctor', 'admin'],
   verify: ['audit'],
   head: ['audit'],
   since: ['audit'],
@@ -60,7 +67,8 @@ const ONLY: Record<string, CommandName[]> = {
   'inline-token': ['setup'],
   url: ['setup', 'doctor'],
   quick: ['doctor'],
-  fix: ['doctor']
+  fix: ['doctor'],
+  ...Object.fromEntries(Object.keys(ADMIN_SWITCHES).map(flag => [flag, flag === 'agent' || flag === 'room' ? ['admin', 'setup'] : ['admin']] as const))
 }
 
 const SETTINGS = Object.fromEntries(FLAGS.map(flag => [flag, { type: 'string' }])) as Record<Flag, { type: 'string' }>
@@ -81,11 +89,14 @@ export function readCommandLine (argv: string[]): CommandLine {
   const topic = word === 'help' ? more.shift() : word
   if (topic !== undefined && !isCommand(topic)) throw usage(`There is no help on that; there is on ${COMMANDS.join(', ')}`)
   const client = word === 'setup' && !asksHelp ? more.shift() : undefined
+  const adminWords = word === 'admin' ? more.splice(0) : []
   if (more.length > 0) throw usage(word === 'setup' ? 'Too many words: one client at a time' : `Too many words: ${word} takes flags only`)
 
   const command: CommandName = asksHelp ? 'help' : word ?? 'stdio'
   const {
-    help, version = false, linger = false, json = false, verify = false, head, since, scope, url, write, instructions, 'inline-token': inlineToken, quick, fix, ...flags
+    help, version = false, linger = false, json = false, verify = false, head, since, scope, url, write, instructions, 'inline-token': inlineToken, quick, fix,
+    agent, room, also: _also, readonly: _readonly, approver: _approver, admin: _admin, 'all-rooms': _all, expires: _expires, revoked: _revoked, id: _id,
+    'older-than': _older, days: _days, confirm: _confirm, format: _format, ...flags
   } = values
   if (command !== 'help') {
     for (const [flag, commands] of Object.entries(ONLY)) {
@@ -113,7 +124,18 @@ export function readCommandLine (argv: string[]): CommandLine {
     ...(instructions && { instructions }),
     ...(inlineToken && { inlineToken }),
     ...(quick && { quick }),
-    ...(fix && { fix })
+    ...(fix && { fix }),
+    ...(command === 'admin' && !version && { admin: adminCall(adminWords, values) }),
+    ...(command === 'setup' && agent !== undefined && { agent }),
+    ...(command === 'setup' && room !== undefined && { room })
+  }
+}
+
+function adminCall (words: string[], values: ReturnType<typeof parse>['values']): AdminCall {
+  try {
+    return readAdminCall(words, values)
+  } catch (err) {
+    throw usage((err as Error).message)
   }
 }
 

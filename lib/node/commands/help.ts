@@ -32,6 +32,7 @@ const TEXTS: Record<CommandName, string> = {
   readyroom setup      tells an MCP client of it: claude, codex, gemini, cursor, vscode or opencode
   readyroom doctor     looks for what is wrong, and says what mends it
   readyroom audit      reads and checks the audit log
+  readyroom admin      gives agents tokens of their own, and rooms to talk in
   readyroom help COMMAND, readyroom --help, readyroom --version
 
 ${SETTINGS}
@@ -50,6 +51,33 @@ runs, 1 where none does. --state-dir and READYROOM_STATE_DIR say which queue is 
 
   --json               one JSON object: {"running": true, "page", "pid", "port", "version", "pending", ...}
 `,
+  admin: `readyroom admin init
+readyroom admin add-room ROOM
+readyroom admin add-token --agent NAME --room ROOM [--also ROOM]... [--readonly|--approver|--admin] [--all-rooms] [--expires WHEN]
+readyroom admin list [--revoked]
+readyroom admin revoke AGENT | --id NUMBER
+readyroom admin purge [--older-than DAYS]
+readyroom admin retention ROOM DAYS
+readyroom admin delete-room ROOM [--confirm ROOM]
+readyroom admin alias NAME --room ROOM [--agent AGENT]
+readyroom admin backup FILE
+readyroom admin export ROOM [--format jsonl|md]
+
+Says who may come in, and which rooms there are: through the Ready Room that runs, or, where none does, in the state
+folder itself. After init nobody is let in without a credential.
+
+  --agent NAME         whose token it is: letters, digits, dot, dash and underscore, at most 40
+  --room, --also       its home room, and further ones
+  --readonly           reads and changes nothing; --approver is a person who answers tickets; --admin also looks after
+                       its rooms
+  --all-rooms          every room, those to come too
+  --expires WHEN       30d, 12h, or a time such as 2027-01-31T09:30:00Z
+  --json               what came of it, as one JSON object
+
+add-token prints the token on standard output, alone on its line, and never again. revoke ends a token and what its holder
+has open; purge forgets revoked ones. retention 0 keeps everything. delete-room wants the name twice and cannot be undone.
+alias without --agent takes the name away. backup writes a new file that only you can read, and never over another.
+${EXIT}`,
   stop: `readyroom stop
 
 Ends the process that owns the queue, and waits until it has gone. Tickets are kept. Where agents are attached, one of

@@ -1,8 +1,10 @@
+import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs'
 import { ReadyroomError } from '../../errors'
 import { migrate } from '../../room/migrations'
 import { drive, type SyncSql } from '../../room/steps'
 import { COMMANDS, type CallHead, type CommandName, type Outcome } from '../../room/store'
 import type { Command } from '../../room/call'
+import { errorCode, explainDiskError } from '../disk-error'
 import { openDatabase, type Database } from '../sqlite'
 
 /** How many prepared statements are kept. The commands have fewer; lists of ids make a few more. */
@@ -26,6 +28,11 @@ function sqlOf (database: Database): SyncSql {
       return statement.all(...parameters as Value[])
     }
   }
+}
+
+function unwritten (file: string, err: unknown): ReadyroomError {
+  const { what, remedy } = explainDiskError(err)
+  return new ReadyroomError('STORE_UNAVAILABLE', `The backup ${file} could not be written: ${what}. ${remedy}, or name another file.`, { cause: err })
 }
 
 /**
@@ -60,8 +67,25 @@ export class RoomEngine {
     }
   }
 
+  /** @throws BAD_REQUEST where the file is there already. @throws STORE_UNAVAILABLE where it cannot be written; then nothing is left of it. */
   backup (file: string): void {
-    this.#database.prepare('VACUUM INTO ?').run(file)
+    let fd: number
+    try {
+      // SQLite writes into a file that is there only where it is empty; it is its owner's alone from the first byte on.
+      fd = openSync(file, 'wx', 0o600)
+    } catch (err) {
+      if (errorCode(err) === 'EEXIST') throw new ReadyroomError('BAD_REQUEST', `${file} is there already, and a backup overwrites nothing. Name another file.`)
+      throw unwritten(file, err)
+    }
+    try {
+      this.#database.prepare('VACUUM INTO ?').run(file)
+      fsyncSync(fd)
+    } catch (err) {
+      unlinkSync(file)
+      throw unwritten(file, err)
+    } finally {
+      closeSync(fd)
+    }
   }
 
   close (): void {
