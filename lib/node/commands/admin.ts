@@ -57,7 +57,7 @@ async function say ({ json, out, note, ...said }: Said): Promise<void> {
     case 'init': {
       const { since, room } = said.result
       await out.write(`Since ${since} nobody is let in here without a credential, on this machine either. The first room is ${room}.\n`)
-      return note(INITIALISED.replaceAll('ROOM', room))
+      return note(initialised(room))
     }
     case 'add-token': {
       const { token, view } = said.result
@@ -94,11 +94,11 @@ async function say ({ json, out, note, ...said }: Said): Promise<void> {
   }
 }
 
-const INITIALISED = `From now on:
+const initialised = (room: string): string => `From now on:
   You get in with READYROOM_TOKEN, where you start Ready Room with one, or with a token of your own:
-    readyroom admin add-token --agent YOUR-NAME --room ROOM --approver
+    readyroom admin add-token --agent YOUR-NAME --room ${room} --approver
   An agent without a token is told that it needs one. \`readyroom setup CLIENT --write\` makes one and writes it into the
-  client's settings; \`readyroom admin add-token --agent NAME --room ROOM\` makes one for anything else.`
+  client's settings; \`readyroom admin add-token --agent NAME --room ${room}\` makes one for anything else.`
 
 function listed ({ initialised, rooms, tokens, revoked_hidden: hidden }: AdminOutput<'list'>): string {
   const head = initialised ? '' : 'Nobody needs a credential here: `readyroom admin init` was never run.\n'
