@@ -7,6 +7,7 @@ import { openStreams } from './streams'
 
 const MIB = 1_024 * 1_024
 const SAMPLES = 40
+const NOBODY = '01900000-0000-7000-8000-000000000000'
 
 async function post (caller: ReturnType<typeof createCaller>, body: string): Promise<void> {
   const { status, body: text } = await caller.post('/v1/messages', { body })
@@ -47,16 +48,21 @@ async function streams (print: Print, { quick }: Plan): Promise<void> {
   table(print, ['agents', 'resident', 'heap in use'], memory)
 }
 
-/** One agent asks, one ticket after the other; `posters` others fill the room meanwhile, as fast as they are answered. */
-async function asks (posters: number, count: number): Promise<{ samples: number[], posted: number }> {
+/** What the others do meanwhile: fill the room, or send the server as many requests that have nothing to do with it. */
+type Crowd = 'posts' | 'looks'
+
+/** One agent asks, one ticket after the other; `others` go on meanwhile, each as fast as it is answered. */
+async function asks (others: number, crowded: Crowd, count: number): Promise<{ samples: number[], done: number }> {
   const server = await startServer()
   const caller = createCaller(server.port, 1)
-  const crowd = createCaller(server.port, Math.max(1, posters))
+  const crowd = createCaller(server.port, Math.max(1, others))
   await post(crowd, 'first')
-  const state = { isOver: false, posted: 0 }
-  const busy = Promise.all(Array.from({ length: posters }, async () => {
+  const state = { isOver: false, done: 0 }
+  const busy = Promise.all(Array.from({ length: others }, async () => {
     while (!state.isOver) {
-      await post(crowd, `Message ${state.posted++}, of an ordinary length: the build is green, go on with the review.`)
+      const n = state.done++
+      if (crowded === 'posts') await post(crowd, `Message ${n}, of an ordinary length: the build is green, go on with the review.`)
+      else await crowd.post('/mcp/looking', toolCall(n, 'wait_for_answer', { id: NOBODY, timeout_seconds: 0 }))
     }
   }))
   const ask = async (n: number): Promise<void> => {
@@ -64,29 +70,33 @@ async function asks (posters: number, count: number): Promise<{ samples: number[
     if (status !== 200 || !body.includes('pending')) throw new Error(`ask_human failed: ${status} ${body.slice(0, 200)}`)
   }
   await latencies(40, ask)
-  const before = state.posted
+  const before = state.done
   const start = performance.now()
   const samples = await latencies(count, ask)
-  const posted = (state.posted - before) / ((performance.now() - start) / 1_000)
+  const done = (state.done - before) / ((performance.now() - start) / 1_000)
   state.isOver = true
   await busy
   caller.close()
   crowd.close()
   await server.close()
-  return { samples, posted }
+  return { samples, done }
 }
 
 async function decisions (print: Print, { quick }: Plan): Promise<void> {
   const rows: string[][] = []
   let base = 0
-  for (const posters of [0, 4, 16]) {
-    const { samples, posted } = await asks(posters, quick ? 100 : 400)
+  const crowds = [
+    ['nobody else', 0, 'posts'], ['4 agents post without a pause', 4, 'posts'], ['16 agents post without a pause', 16, 'posts'],
+    ['16 agents make a call that touches no room and no disk', 16, 'looks']
+  ] as const
+  for (const [what, others, crowded] of crowds) {
+    const { samples, done } = await asks(others, crowded, quick ? 100 : 400)
     const p50 = percentile(samples, 0.5)
-    if (posters === 0) base = p50
-    rows.push([posters === 0 ? 'a quiet room' : `${posters} agents that post without a pause`, short(posted), short(p50), short(percentile(samples, 0.99)), ratio(p50 / base)])
+    if (others === 0) base = p50
+    rows.push([what, short(done), short(p50), short(percentile(samples, 0.99)), ratio(p50 / base)])
   }
-  print('## One ask_human while the room is busy, in milliseconds')
-  table(print, ['', 'messages a second', 'p50', 'p99', 'p50 against a quiet room'], rows)
+  print('## One ask_human while the server is busy with the rooms, in milliseconds')
+  table(print, ['', 'their calls a second', 'p50', 'p99', 'p50 against nobody else'], rows)
 }
 
 export async function roomTrafficBench (print: Print, plan: Plan): Promise<void> {
