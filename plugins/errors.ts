@@ -44,7 +44,8 @@ function note (log: FastifyBaseLogger, request: FastifyRequest, err: ReadyroomEr
   const where = { method: request.method, route: request.routeOptions.url }
   if (err.code === 'INTERNAL') log.error({ ...where, err: err.cause ?? err }, 'A request failed for a reason that nobody foresaw')
   else if (ERRORS[err.code].status >= 500) log.warn({ ...where, err }, err.message)
-  else log.debug({ ...where, code: err.code }, err.message)
+  // A refusal names what it refuses, and somebody may have put a token there: its sentence is for whoever sent it.
+  else log.debug({ ...where, code: err.code }, 'A request was refused')
 }
 
 /** Answers with a failure, in the one shape that every route and every client knows. */
