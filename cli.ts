@@ -17,12 +17,22 @@ process.stderr.on('error', () => {})
 const note = (message: string): void => { process.stderr.write(`readyroom: ${message}\n`) }
 
 try {
+  // These two read their own words: they are the files that run on an agent's machine too.
+  const script = await ownCommand(process.argv.slice(2))
+  if (script !== undefined) process.exit(script)
   const line = readCommandLine(process.argv.slice(2))
   const code = await execute(line)
   if (code !== undefined) process.exit(code)
 } catch (err) {
   note(messageOf(err))
   process.exit(exitCodeOf(err))
+}
+
+/** Runs the hook or the watcher; undefined where neither is asked for. */
+async function ownCommand ([word, ...argv]: string[]): Promise<number | undefined> {
+  if ((word !== 'hook' && word !== 'watch') || argv.includes('--help') || argv.includes('-h')) return undefined
+  const { main } = word === 'hook' ? await import('./client/hook-main') : await import('./client/watch-main')
+  return main(argv)
 }
 
 /** The exit code, or undefined where the process goes on by itself. */

@@ -16,6 +16,7 @@ import { parse } from '../lib/validate'
 import { StreamSchema } from '../schemas/ticket'
 import auth from './auth'
 import bodies from './bodies'
+import clientScripts from './client-scripts'
 import closing, { lastAnswers } from './closing'
 import errors from './errors'
 import events, { type EventsOptions } from './events'
@@ -86,7 +87,7 @@ export interface ServiceOptions extends ReadyroomOptions {
   /** Identity and the rooms. It is opened and closed by whoever gives it. */
   rooms?: RoomDesk | undefined
   /** Who may reach it. */
-  edge?: Partial<Pick<Edge, 'allowedHosts' | 'publicHosts' | 'dnsRebindProtection' | 'authFailLimit' | 'authFailWindow' | 'adminApi' | 'prune' | 'pruneInterval'>> | undefined
+  edge?: Partial<Edge> | undefined
   /** The folder of the heads-up page. */
   pageRoot?: string | undefined
   events?: EventsOptions | undefined
@@ -143,7 +144,7 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
 
   if (rooms !== undefined) {
     const intervalMs = edge.pruneInterval === undefined ? undefined : edge.pruneInterval * 1_000
-    await app.register(joined, { rooms })
+    await app.register(joined, { rooms, version, announceUpgrades: edge.announceUpgrades !== false })
     await app.register(sweeping, { rooms, prune: edge.prune, intervalMs, now: options.now })
   }
   const doors = new Doors({ desk: app.desk, identity, rooms })
@@ -168,6 +169,7 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
     await app.register(async function room (app) {
       await app.register(origin, { ...own, policy: 'page' })
       await app.register(auth, { identity })
+      await app.register(clientScripts, { version })
       await app.register(v1, { doors, rooms })
       await app.register(v1Admin, { admin: new RoomAdmin(rooms, options.now), identity, isOn: edge.adminApi === true })
       await app.register(v1Stream, { ...options.events, rooms, identity })

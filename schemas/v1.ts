@@ -64,5 +64,11 @@ export const AttentionSchema = closed({
 })
 
 export type Attention = Static<typeof AttentionSchema>
+const ScriptSchema = closed({ version: Type.String(), sha256: Type.String(), url: Type.String() })
+export const ClientInfoSchema = closed({
+  server: closed({ name: Type.String(), version: Type.String() }),
+  scripts: closed({ hook: ScriptSchema, watch: ScriptSchema })
+})
+
 export type Unread = Static<typeof UnreadSchema>
 export type WhoAmI = Static<typeof WhoAmISchema>

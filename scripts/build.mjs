@@ -6,6 +6,7 @@ import { isBuiltin } from 'node:module'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
+import { clientScripts } from './client-scripts.mjs'
 import { noticesOf } from './notices.mjs'
 
 const root = new URL('../', import.meta.url)
@@ -54,6 +55,10 @@ const how = {
 // The thread of the rooms is a text in the bundle.
 const thread = await build({ ...how, entryPoints: [path('lib/node/room/thread.ts')], write: false })
 
+// What runs on an agent's machine, as files and in the bundle, which hands them out.
+const scripts = await clientScripts()
+for (const [name, text] of Object.entries(scripts)) await writeFile(path(`dist/${name}.mjs`), text, { mode: 0o755 })
+
 // Both doors open into the one file: what they share is there once, and a process that has started never reads a further
 // file, which an upgrade under its feet could have taken away. Each part runs only when it is asked for.
 const { metafile } = await build({
@@ -69,7 +74,7 @@ const { metafile } = await build({
   loader: { '.html': 'text' },
   // Its other form asks for its own files by a require that no bundler sees.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  define: { READYROOM_VERSION: JSON.stringify(version), READYROOM_ROOM_THREAD: JSON.stringify(thread.outputFiles[0].text) },
+  define: { READYROOM_VERSION: JSON.stringify(version), READYROOM_ROOM_THREAD: JSON.stringify(thread.outputFiles[0].text), ...inBundle(scripts) },
   banner: { js: banner }
 })
 if (process.argv.includes('--meta')) await writeFile(path('dist/meta.json'), JSON.stringify(metafile))
@@ -110,6 +115,11 @@ await writeFile(path('dist/public/index.html.gz'), await promisify(gzip)(page, {
 await writeFile(path('dist/public/index.html.br'), await promisify(brotliCompress)(page, {
   params: { [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT, [constants.BROTLI_PARAM_SIZE_HINT]: page.length }
 }))
+
+/** What the bundle finds of the files that it hands out. */
+function inBundle ({ hook, watch }) {
+  return { READYROOM_HOOK_SCRIPT: JSON.stringify(hook), READYROOM_WATCH_SCRIPT: JSON.stringify(watch) }
+}
 
 /** What two bundles are made of. */
 function bothOf (one, other) {

@@ -186,6 +186,26 @@ export const WORDS: Record<string, Words> = {
     description: 'Moves no cursor and renews no lease. Whoever shows the events commits `through` afterwards.',
     answers: { 200: { says: 'The count, and events' } }
   },
+  'GET /v1/client': {
+    operationId: 'getClientScripts',
+    tag: 'rooms',
+    summary: 'Which hook and watcher this server goes with',
+    answers: { 200: { says: 'Versions, digests and addresses' } }
+  },
+  'GET /v1/hook': {
+    operationId: 'downloadHook',
+    tag: 'rooms',
+    summary: 'The hook, one file for Node',
+    description: 'Its version and SHA-256 are in x-readyroom-version and x-readyroom-sha256.',
+    answers: { 200: { says: 'The file', content: { 'text/javascript': text } } }
+  },
+  'GET /v1/watch': {
+    operationId: 'downloadWatcher',
+    tag: 'rooms',
+    summary: 'The watcher, one file for Node',
+    description: 'Its version and SHA-256 are in x-readyroom-version and x-readyroom-sha256.',
+    answers: { 200: { says: 'The file', content: { 'text/javascript': text } } }
+  },
   'POST /v1/cursor': { operationId: 'moveCursor', tag: 'rooms', summary: 'Moves the cursor forward, never back', answers: { 200: { says: 'Where it is now' } } },
   'GET /v1/export': {
     operationId: 'exportRoom',

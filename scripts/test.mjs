@@ -53,7 +53,7 @@ const suites = {
   'browser-types': check('tsc', '-p', 'test/browser'),
   // The Worker has no Node, and its runtime's own types.
   'worker-types': check('tsc', '-p', 'worker'),
-  unit: tap('unit', { jobs: 2, folders: ['test/*.test.ts', 'test/lib', 'test/plugins', 'test/schemas', 'test/scripts'].filter(f => f.includes('*') || existsSync(root + f)) }),
+  unit: tap('unit', { jobs: 2, folders: ['test/*.test.ts', 'test/lib', 'test/client', 'test/plugins', 'test/schemas', 'test/scripts'].filter(f => f.includes('*') || existsSync(root + f)) }),
   // In real workerd, offline; first what would be uploaded, with its size.
   'worker-build': check('wrangler', 'deploy', '--dry-run', '--outdir', 'dist/worker'),
   worker: tap('worker', { jobs: 2, folders: ['test/worker'] }),

@@ -9,11 +9,13 @@ interface Layer { files: RegExp, may: RegExp[], never: RegExp[] }
 /** Who may import whom: from the words outwards. A file belongs to the first layer that matches it. */
 const LAYERS: Record<string, Layer> = {
   schemas: { files: /^schemas\//, may: [/^schemas\//], never: [/^node:/, /^fastify/, /^@fastify\//, /^cloudflare:/, /^@modelcontextprotocol\//] },
-  'lib/node': { files: /^lib\/node\//, may: [/^schemas\//, /^lib\//], never: [/^fastify/, /^@fastify\//, /^cloudflare:/] },
+  // What runs on an agent's machine is a file by itself.
+  client: { files: /^client\//, may: [/^client\//], never: [/^(?!node:)/] },
+  'lib/node': { files: /^lib\/node\//, may: [/^schemas\//, /^lib\//, /^client\/versions$/], never: [/^fastify/, /^@fastify\//, /^cloudflare:/] },
   lib: { files: /^lib\//, may: [/^schemas\//, /^lib\/(?!node\/)/], never: [/^node:/, /^fastify/, /^@fastify\//, /^cloudflare:/, /^pino/] },
   plugins: { files: /^plugins\//, may: [/^schemas\//, /^lib\//, /^plugins\//], never: [/^cloudflare:/] },
   worker: { files: /^worker\//, may: [/^schemas\//, /^lib\/(?!node\/)/, /^worker\//, /^public\//, /^package\.json$/], never: [/^fastify/, /^@fastify\//] },
-  entries: { files: /^[^/]+\.ts$/, may: [/^schemas\//, /^lib\//, /^plugins\//, /^worker\//, /^[^/]+$/], never: [] }
+  entries: { files: /^[^/]+\.ts$/, may: [/^schemas\//, /^lib\//, /^plugins\//, /^worker\//, /^client\/(?:hook|watch)-main$/, /^[^/]+$/], never: [] }
 }
 
 const IMPORT = /(?:^|\n)\s*(?:import|export)\b[^'"]*?\bfrom\s+'([^']+)'|(?:^|\n)\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g
@@ -29,7 +31,7 @@ function trespasses (file: string, text: string): string[] {
   })
 }
 
-const SOURCES = globSync(['*.ts', '{schemas,lib,plugins,worker}/**/*.ts'], { cwd: root }).map(file => file.replaceAll('\\', '/'))
+const SOURCES = globSync(['*.ts', '{schemas,client,lib,plugins,worker}/**/*.ts'], { cwd: root }).map(file => file.replaceAll('\\', '/'))
 
 t.test('imports point one way: schemas, lib, lib/node, plugins or worker, entry points', async t => {
   t.ok(SOURCES.length > 50, `${SOURCES.length} files`)
@@ -46,6 +48,8 @@ t.test('an import that points the wrong way is found by name', async t => {
     ['schemas/ticket.ts', "import { ERRORS } from '../lib/errors'", 'schemas: schemas/ticket.ts -> lib/errors'],
     ['plugins/auth.ts', "import '../app'", 'plugins: plugins/auth.ts -> app'],
     ['plugins/auth.ts', "const later = await import('../worker/router')", 'plugins: plugins/auth.ts -> worker/router'],
+    ['client/hook.ts', "import { ERRORS } from '../lib/errors'", 'client: client/hook.ts -> lib/errors'],
+    ['client/hook.ts', "import pino from 'pino'", 'client: client/hook.ts -> pino'],
     ['worker/router.ts', "import auth from '../plugins/auth'", 'worker: worker/router.ts -> plugins/auth']
   ]
   for (const [file, text, found] of table) t.strictSame(trespasses(file, text), [found])

@@ -3,7 +3,7 @@ import { ADMIN_SWITCHES, readAdminCall, type AdminCall } from './admin-line'
 import { CLIENT_NAMES, type ClientName, SCOPES, type Scope } from './clients/names'
 import { ConfigError, FLAGS, type Flag, type Flags } from './config'
 
-export const COMMANDS = ['serve', 'status', 'stop', 'setup', 'doctor', 'audit', 'admin', 'help'] as const
+export const COMMANDS = ['serve', 'status', 'stop', 'setup', 'doctor', 'audit', 'admin', 'hook', 'watch', 'help'] as const
 export type CommandName = 'stdio' | typeof COMMANDS[number]
 
 export interface CommandLine {

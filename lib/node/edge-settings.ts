@@ -22,6 +22,8 @@ export interface Edge {
   prune: boolean
   /** Seconds between two rounds. */
   pruneInterval: number
+  /** Whether the rooms are told that another version runs. */
+  announceUpgrades: boolean
   /** Where people and agents elsewhere reach it, without a slash at the end; empty where nowhere. Never inferred. */
   publicUrl: string
   /** Names under which the world reaches it, `name`, `name:port` or `name:*`. */
@@ -111,6 +113,7 @@ export const EDGE: { readonly [K in keyof Edge]: Setting<Edge[K]> } = {
   adminApi: onOff('READYROOM_ADMIN_API', false),
   prune: onOff('READYROOM_PRUNE', true),
   pruneInterval: whole('READYROOM_PRUNE_INTERVAL', 3_600, 1, 86_400),
+  announceUpgrades: onOff('READYROOM_ANNOUNCE_UPGRADES', true),
   publicUrl: address('READYROOM_PUBLIC_URL'),
   publicHosts: hosts('READYROOM_PUBLIC_HOSTS'),
   lanUrl: address('READYROOM_LAN_URL'),

@@ -13,6 +13,7 @@ import { getTask, listTasks } from './commands/tasks-read'
 import { appliedThrough, applyTickets, awaitedTickets, deliveriesOf, dropTicket, noteDelivered, skipTickets } from './commands/tickets'
 import { initialise, listTokens, loadTokens, mintToken, noteTokenUse, purgeTokens, revokeTokens } from './commands/tokens'
 import { lapseLeases, leaveSilent, nextLease } from './commands/sweeping'
+import { noteVersion } from './commands/upgrade'
 import type { Steps } from './steps'
 
 /** Everything that can be asked of a room's store, by name: what crosses to the thread or the object that has the database. */
@@ -67,7 +68,8 @@ export const COMMANDS = {
   noteTokenUse,
   lapseLeases,
   nextLease,
-  leaveSilent
+  leaveSilent,
+  noteVersion
 } as const
 
 export type Commands = typeof COMMANDS

@@ -33,6 +33,8 @@ const TEXTS: Record<CommandName, string> = {
   readyroom doctor     looks for what is wrong, and says what mends it
   readyroom audit      reads and checks the audit log
   readyroom admin      gives agents tokens of their own, and rooms to talk in
+  readyroom hook       tells an agent what it has not seen; a client's hook starts this
+  readyroom watch      wakes an agent that waits, a line each time
   readyroom help COMMAND, readyroom --help, readyroom --version
 
 ${SETTINGS}
@@ -122,6 +124,35 @@ does not. With --verify the exit code is 1 where the log does not hold, or where
   --json               the entries as they are, one JSON object a line; with --verify one object that says what was found
   --verify             checks every line and the chain of their hashes, and prints the last hash, the head
   --head HASH          a head that was noted elsewhere: shows whether the log was cut or rewritten since
+`,
+  hook: `readyroom hook [--selfcheck] [--debug]
+
+For the hooks UserPromptSubmit, PostToolUse, SessionStart and Stop of Claude Code: takes their JSON on standard input and
+answers with JSON, or with nothing. Ends within two seconds and with exit code 0, whatever happens.
+
+  --selfcheck          says how it is set up and whether it works; exit code 1 where it does not
+  --debug              says on standard error why nothing was said (READYROOM_HOOK_DEBUG=1)
+
+  READYROOM_URL                  where the server is (default: http://127.0.0.1:8971)
+  READYROOM_AGENT_TOKEN          the agent's token; never on the command line
+  READYROOM_ROOM                 the room, where the token has more than one
+  READYROOM_HOOK_VERSION_CHECK   off: does not say that the server has a newer hook
+  READYROOM_WATCH_EXPECTED       1: says when no watcher runs
+`,
+  watch: `readyroom watch [--mode MODE] [--set-mode MODE] [--selfcheck] [--debug]
+
+Holds the stream of a room and prints one line for what an agent that waits is woken for. Each line is a turn that
+somebody pays for. MODE is hook-only (nothing), mentions (what is meant for this agent; default) or all.
+
+  --mode MODE          what to print (READYROOM_WATCH_MODE)
+  --set-mode MODE      the same for a watcher that runs, and for those to come; goes before the others
+  --selfcheck          says how it is set up and whether it works; exit code 1 where it does not
+  --debug              says on standard error what it does (READYROOM_WATCH_DEBUG=1)
+
+  READYROOM_WATCH_MIN_INTERVAL      in mode all, at most a line in so many seconds (default: 60; 0: a line each)
+  READYROOM_WATCH_MENTION_PRIORITY  off: what is meant for this agent waits as long
+  READYROOM_WATCH_MENTIONS          further names that mean this agent, with commas between them
+  READYROOM_URL, READYROOM_AGENT_TOKEN, READYROOM_ROOM as for readyroom hook
 `,
   help: `readyroom help [COMMAND]
 

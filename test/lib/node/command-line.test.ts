@@ -43,7 +43,7 @@ t.test('a client to set up, and what the doctor looks at, are read with their fl
 
 t.test('whatever is not understood is refused with a sentence, as a matter of the command line', async t => {
   const cases: Array<[string[], RegExp]> = [
-    [['run'], /no command "run"; there are serve, status, stop, setup, doctor, audit, admin, help/],
+    [['run'], /no command "run"; there are serve, status, stop, setup, doctor, audit, admin, hook, watch, help/],
     [[''], /no command ""/],
     [['serve', 'now'], /serve takes flags only/],
     [['help', 'me'], /no help on that/],

@@ -268,11 +268,13 @@ t.test('the settings of the edge and of the rooms have variables, and what a pro
     READYROOM_PRUNE_INTERVAL: ['10', 'hourly'],
     READYROOM_PUBLIC_URL: ['https://desk.example/ready/', 'desk.example'],
     READYROOM_PUBLIC_HOSTS: ['desk.example', 'a b/c'],
+    READYROOM_ANNOUNCE_UPGRADES: ['off', 'maybe'],
     READYROOM_LAN_URL: ['http://192.168.1.5:8971', 'http://lea:secret@desk.example']
   }
   t.strictSame([...EDGE_VARIABLES].sort(), Object.keys(values).sort())
   const { edge } = read(Object.fromEntries(Object.entries(values).map(([name, [text]]) => [name, text])))
   t.strictSame(edge, {
+    announceUpgrades: false,
     allowedHosts: ['desk.example', 'desk.lan:*', '192.168.1.5:8971', '[::1]:*'],
     dnsRebindProtection: false,
     authFailLimit: 0,
