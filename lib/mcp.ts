@@ -5,7 +5,7 @@ import type { AgentDesk } from './desk'
 import { toReadyroomError } from './errors'
 import type { Scope } from './principal'
 import type { RoomTool } from './room/tools'
-import { callTool, INSTRUCTIONS, resultOf, TOOLS, type Tool, type ToolContext } from './tools'
+import { callTool, INSTRUCTIONS, ROOM_INSTRUCTIONS, resultOf, TOOLS, type Tool, type ToolContext } from './tools'
 
 /** How long a client may keep what tools/list and server/discover say, in milliseconds: an upgrade is seen soon enough. */
 const CACHE_HINT = { ttlMs: 5 * 60_000, cacheScope: 'private' } as const
@@ -34,6 +34,8 @@ export interface McpServerOptions {
   tools?: ToolSet | undefined
   /** Left out, there is no room. */
   room?: RoomDoor | undefined
+  /** Asks what of it the caller may use, where that is not known from the start; undefined where nobody says so in time. */
+  offered?: (() => Promise<{ scopes: readonly string[], room_tools: readonly string[] } | undefined>) | undefined
   /** The stream of this connection, where it has one. */
   stream?: string | undefined
   version: string
@@ -110,16 +112,21 @@ class ToolServer extends Server {
  * registry would put its own words before it. An unknown tool is the protocol's error (-32602, "Unknown tool").
  */
 export function createMcpServer (options: McpServerOptions): Server {
-  const { log, stream, version, desk, scopes, tools: set = 'decisions', room, maxWaitMs, progressMs, quiet = false, closing } = options
+  const { log, stream, version, desk, scopes, tools: set = 'decisions', room, maxWaitMs, progressMs, quiet = false, closing, offered } = options
   const ticketTools = set === 'room' ? [] : TOOLS.filter(({ scope }) => scopes?.includes(scope) ?? true)
   const roomTools = set === 'decisions' ? [] : room?.tools ?? []
   const server = new ToolServer({ name: 'readyroom', title: 'Ready Room', version }, {
     capabilities: { tools: {} },
-    instructions: INSTRUCTIONS,
+    instructions: roomTools.length > 0 ? `${INSTRUCTIONS} ${ROOM_INSTRUCTIONS}` : INSTRUCTIONS,
     cacheHints: { 'tools/list': CACHE_HINT, 'server/discover': CACHE_HINT }
   })
 
-  server.setRequestHandler('tools/list', () => ({ tools: [...ticketTools.map(({ name }) => LISTED.get(name)!), ...roomTools.map(roomListed)] }))
+  server.setRequestHandler('tools/list', async () => {
+    const own = await offered?.()
+    const mine = own === undefined ? ticketTools : ticketTools.filter(({ scope }) => own.scopes.includes(scope))
+    const rooms = own === undefined ? roomTools : roomTools.filter(({ name }) => own.room_tools.includes(name))
+    return { tools: [...mine.map(({ name }) => LISTED.get(name)!), ...rooms.map(roomListed)] }
+  })
 
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const tool = ticketTools.find(({ name }) => name === params.name)

@@ -1,8 +1,9 @@
 import { homedir } from 'node:os'
+import type { ToolSet } from '../mcp'
 import type { OriginPolicy } from '../origin'
 import { isLoopbackAddress } from '../origin'
 import { badSetting, readOrigins, readPolicy, readSources, readToken, shown, tokenWarning } from '../settings'
-import { readBind, readPort, readStateDir, readStream, readSwitch, readTrustProxy } from './settings'
+import { readBind, readPort, readStateDir, readStream, readSwitch, readTools, readTrustProxy } from './settings'
 import { exposedBy, readEdge, type Edge } from './edge-settings'
 import { stateDirOf } from './state-dir'
 
@@ -31,6 +32,10 @@ export interface Config {
   metrics: boolean
   /** Who may reach it, how the rooms are kept, and where it is known to be. */
   edge: Edge
+  /** Whom an agent's process speaks for, where agents have tokens. From the environment only: a flag can be seen in the process list. */
+  agentToken?: string
+  /** Which tools agents are offered; unset, those of the tickets, and to a minted token those of the room too. */
+  tools?: ToolSet
   /** What the person has set, as against what is a default: only that can be at odds with a running daemon. */
   given: { stateDir: boolean, token: boolean, bind: boolean, port: boolean }
 }
@@ -92,6 +97,18 @@ export function readConfig ({
     }
   }
 
+  function variable<T> (name: string, read: (text: string) => T, secret = false): T | undefined {
+    const text = env[name]
+    if (text === undefined || (!secret && text.trim() === '')) return undefined
+    try {
+      return read(text)
+    } catch (err) {
+      throw new ConfigError(badSetting(name, secret ? undefined : text, err), 1)
+    }
+  }
+
+  const agentToken = variable('READYROOM_AGENT_TOKEN', readToken, true)
+  const tools = variable('READYROOM_TOOLS', readTools)
   const stream = setting('stream', readStream)
   const token = setting('token', readToken)
   const bind = setting('bind', readBind)
@@ -102,6 +119,8 @@ export function readConfig ({
     linger,
     ...(stream !== undefined && { stream }),
     ...(token !== undefined && { token }),
+    ...(agentToken !== undefined && { agentToken }),
+    ...(tools !== undefined && { tools }),
     bind: bind ?? '127.0.0.1',
     port: port ?? 8971,
     stateDir: stateDir ?? defaultStateDir({ platform, env, home }),

@@ -77,7 +77,7 @@ export class Membership implements AgentDesk {
     this.#options = options
     this.#config = options.config
     this.#timings = { ...MEMBERSHIP_TIMINGS, ...options.timings }
-    this.#desk = new PatientDesk(this.#seats, options.patience)
+    this.#desk = new PatientDesk(this.#seats, { ...options.patience, agentToken: options.config.agentToken })
     if (options.config.linger) this.#predecessor = options.predecessor ?? findPredecessor()
   }
 
@@ -110,6 +110,9 @@ export class Membership implements AgentDesk {
   wait (id: string, options: WaitOptions): Promise<Ticket> { return this.#desk.wait(id, options) }
   pending (): Promise<PendingList> { return this.#desk.pending() }
   cancel (id: string): Promise<Ticket> { return this.#desk.cancel(id) }
+
+  room (...call: Parameters<PatientDesk['room']>): Promise<object> { return this.#desk.room(...call) }
+  whoami (ms: number): ReturnType<PatientDesk['whoami']> { return this.#desk.whoami(ms) }
 
   /**
    * Gives the place up, in less than two seconds. Where this is the daemon, no client is left, and a ticket is pending

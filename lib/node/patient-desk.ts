@@ -12,6 +12,11 @@ import type { Seat, Seats } from './seat'
 const SLICE_MS = 20_000
 /** How long a call goes on looking for a daemon, in milliseconds: less than the minute that MCP clients give it. */
 const PATIENCE_MS = 45_000
+/** The stream of an agent that has a token: whoever knows the token says what it is called. */
+export const STREAM_OF_TOKEN = ''
+
+/** How long a call of the room may take, in milliseconds: the longest wait for a change, and what it takes to find a daemon. */
+const ROOM_MS = 90_000 + PATIENCE_MS
 /** How long past its own end a wait goes on that has not heard of its ticket yet, in milliseconds. */
 const GRACE_MS = 4_000
 /** How long a daemon may take to say how a ticket stands when a wait for it is given up, in milliseconds: a process that ends has little time. */
@@ -22,6 +27,8 @@ const PAUSE_MS = 25
 export interface PatientDeskOptions {
   patienceMs?: number
   sliceMs?: number
+  /** Whom every call is for, where agents have tokens. */
+  agentToken?: string | undefined
 }
 
 /**
@@ -33,16 +40,18 @@ export class PatientDesk implements AgentDesk {
   readonly #seats: Seats
   readonly #patienceMs: number
   readonly #sliceMs: number
+  readonly #agentToken: string | undefined
 
-  constructor (seats: Seats, { patienceMs = PATIENCE_MS, sliceMs = SLICE_MS }: PatientDeskOptions = {}) {
+  constructor (seats: Seats, { patienceMs = PATIENCE_MS, sliceMs = SLICE_MS, agentToken }: PatientDeskOptions = {}) {
+    this.#agentToken = agentToken
     this.#seats = seats
     this.#patienceMs = patienceMs
     this.#sliceMs = sliceMs
   }
 
   async ask (input: EnqueueInput, id = mintId(Date.now())): Promise<Ticket> {
-    const { options, ...rest } = input
-    const ask = { ...rest, ...(options && { options: [...options] }) }
+    const { options, stream, ...rest } = input
+    const ask = { ...rest, ...(stream !== STREAM_OF_TOKEN && { stream }), ...(options && { options: [...options] }) }
     return ticketOf(await this.#persist({ tool: 'ask_human', id, ask }, this.#patienceMs))
   }
 
@@ -83,15 +92,36 @@ export class PatientDesk implements AgentDesk {
     }
   }
 
+  /**
+   * A tool of the room, for whom the calls of this process are. One that changes something each time is sent once: where its
+   * answer is lost, whoever called is told that it is not known.
+   */
+  async room (call: NonNullable<ToolCall['room_call']>, { again, signal }: { again: boolean, signal?: AbortSignal | undefined }): Promise<object> {
+    const { room } = await this.#persist({ tool: 'room', room_call: call }, ROOM_MS, signal, again)
+    if (room === undefined) throw new Error('The daemon sent no result')
+    return room
+  }
+
+  /** What the calls of this process may do. @throws STORE_UNAVAILABLE after `ms`. @throws UNAUTHORIZED */
+  async whoami (ms: number): Promise<NonNullable<ToolReply['whoami']>> {
+    const { whoami } = await this.#persist({ tool: 'whoami' }, ms)
+    if (whoami === undefined) throw new Error('The daemon did not say who this is')
+    return whoami
+  }
+
   /** The ticket as it stands, for whoever ends a wait: it is answered, not dropped. Undefined where nobody says so promptly. */
   async #look (id: string): Promise<Ticket | undefined> {
     try {
-      return (await this.#seats.current?.call({ tool: 'wait_for_answer', id, wait_ms: 0 }, { timeoutMs: LOOK_MS }))?.ticket
+      return (await this.#seats.current?.call(this.#signed({ tool: 'wait_for_answer', id, wait_ms: 0 }), { timeoutMs: LOOK_MS }))?.ticket
     } catch { return undefined }
   }
 
+  #signed (call: ToolCall): ToolCall {
+    return this.#agentToken === undefined ? call : { ...call, agent_token: this.#agentToken }
+  }
+
   /** Sends a call until a daemon has answered it. @throws STORE_UNAVAILABLE after `ms`; the reason of `signal` */
-  async #persist (call: ToolCall, ms: number, signal?: AbortSignal): Promise<ToolReply> {
+  async #persist (call: ToolCall, ms: number, signal?: AbortSignal, again = true): Promise<ToolReply> {
     const end = performance.now() + ms
     const timeoutMs = (): number => Math.max(1, end - performance.now())
     for (let sent = false; ; sent = true) {
@@ -99,15 +129,20 @@ export class PatientDesk implements AgentDesk {
         throw err instanceof ReadyroomError ? unreachable(call, sent, err) : err
       })
       try {
-        return await seat.call(call, { timeoutMs: timeoutMs(), signal })
+        return await seat.call(this.#signed(call), { timeoutMs: timeoutMs(), signal })
       } catch (err) {
         if (!isLost(err, seat)) throw err
+        if (!again && !(err instanceof LinkError && err.failure === 'refused')) throw unknown(err)
         if (performance.now() >= end) throw unreachable(call, true, err)
       }
       await delay(PAUSE_MS, undefined, { ...(signal && { signal }) })
     }
   }
 }
+
+/** After a lost answer to what must not be done twice. */
+const unknown = (cause: Error): ReadyroomError => new ReadyroomError('STORE_UNAVAILABLE',
+  'Ready Room went away before it answered, and another process has taken over. Whether this was done is not known: look (read_messages, list_tasks, list_files) before you do it again.', { cause })
 
 /** Whether a call got no answer that counts: from the daemon itself, that is, and not because it was closing. */
 const isLost = (err: unknown, seat: Seat): err is Error =>

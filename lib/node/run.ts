@@ -1,9 +1,10 @@
 import type { Log } from './log'
 import type { Config } from './config'
 import { Membership, type MembershipOptions } from './membership'
+import { STREAM_OF_TOKEN } from './patient-desk'
 import { onShutdown, type ShutdownOptions } from './shutdown'
 import { isAgentOn } from './stdin'
-import { serveMcpStdio } from './stdio'
+import { serveMcpStdio, type McpStdio } from './stdio'
 import { streamOf, UNNAMED } from './stream'
 
 export interface RunOptions {
@@ -27,7 +28,7 @@ export interface RunOptions {
 export async function run ({ config, version, log, openDaemon, cwd, onOpen, from }: RunOptions): Promise<void> {
   const membership = new Membership({ config, version, log, openDaemon })
   // Answered before anything else is known: clients give a server few seconds to say hello.
-  const agent = config.command === 'stdio' && isAgentOn(0) ? serveMcpStdio({ desk: membership, stream: ownStream(), version, log }) : undefined
+  const agent = config.command === 'stdio' && isAgentOn(0) ? await serve() : undefined
   let leaving = false
 
   const end = onShutdown({
@@ -54,6 +55,19 @@ export async function run ({ config, version, log, openDaemon, cwd, onOpen, from
   if (leaving) return
   const { bind } = membership.config
   onOpen({ page: { bind, port: membership.daemon?.port ?? config.port }, standsBy: membership.role === 'client', agent: agent !== undefined })
+
+  async function serve (): Promise<McpStdio> {
+    const stream = ownStream()
+    const { tools = config.agentToken === undefined ? 'decisions' : 'all' } = config
+    // Loaded when it is wanted: most have no room, and an agent's first message need not wait for it.
+    const more = tools === 'decisions' ? undefined : (await import('./stdio-room')).roomOver(membership, { tools, stream: config.agentToken === undefined ? stream : undefined })
+    return serveMcpStdio({ desk: membership, stream: ownName(stream), version, log, more })
+  }
+
+  /** The name of a token beats the folder's: the daemon puts it where no stream is sent. */
+  function ownName (stream: string): string {
+    return config.agentToken === undefined ? stream : STREAM_OF_TOKEN
+  }
 
   function ownStream (): string {
     const stream = streamOf(config.stream, cwd)

@@ -59,6 +59,12 @@ export function readSwitch (text: string): boolean {
   return on
 }
 
+export function readTools (text: string): 'decisions' | 'room' | 'all' {
+  const set = text.trim().toLowerCase()
+  if (set !== 'decisions' && set !== 'room' && set !== 'all') throw new Error('it must be decisions, room, or all')
+  return set
+}
+
 export function readTrustProxy (text: string): boolean | string {
   const value = text.trim().toLowerCase()
   const on = SWITCH.get(value)

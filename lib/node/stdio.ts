@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { AgentDesk } from '../desk'
-import { createMcpServer } from '../mcp'
+import { createMcpServer, type McpServerOptions } from '../mcp'
 import type { Log } from './log'
 import { StdioWire } from './stdio-wire'
 
@@ -16,6 +16,8 @@ export interface McpStdioOptions {
   log: Log
   stdin?: Readable
   stdout?: Writable
+  /** What is offered beside the tickets; left out, nothing. */
+  more?: Pick<McpServerOptions, 'tools' | 'room' | 'offered'> | undefined
   /** How often a wait reports progress, in milliseconds. Unset means every ten seconds. */
   progressMs?: number
 }
@@ -34,12 +36,12 @@ export interface McpStdio {
  * everything else is said through `log`.
  */
 export function serveMcpStdio (options: McpStdioOptions): McpStdio {
-  const { desk, stream, version, log, stdin = process.stdin, stdout = process.stdout, progressMs } = options
+  const { desk, stream, version, log, stdin = process.stdin, stdout = process.stdout, progressMs, more } = options
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const closing = new AbortController()
   const wire = new StdioWire({ stdin, stdout, log, drainMs: DRAIN_MS, onEnd: () => closing.abort() })
 
-  serveStdio(() => createMcpServer({ desk, stream, version, log, progressMs, closing: closing.signal }), {
+  serveStdio(() => createMcpServer({ desk, stream, version, log, progressMs, closing: closing.signal, ...more }), {
     transport: wire,
     onerror: err => { log.warn({ err }, 'A message over standard input could not be served') }
   })

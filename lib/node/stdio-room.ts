@@ -1,0 +1,23 @@
+import type { McpServerOptions, ToolSet } from '../mcp'
+import { ROOM_TOOLS } from '../room/tools'
+import type { Membership } from './membership'
+
+/** How long a list of tools waits to hear what its caller may use, in milliseconds: clients give a server few seconds. */
+const ASK_MS = 3_000
+
+/** The tools of the room over stdio: whichever process is the daemon runs them, for whom this process speaks. */
+export function roomOver (
+  membership: Pick<Membership, 'room' | 'whoami'>, { tools, stream }: { tools: ToolSet, stream: string | undefined }
+): Pick<McpServerOptions, 'tools' | 'room' | 'offered'> {
+  const again = new Map(ROOM_TOOLS.map(({ name, annotations }) => [name, annotations.idempotentHint]))
+  return {
+    tools,
+    room: {
+      tools: ROOM_TOOLS,
+      call: (name, args, signal) =>
+        membership.room({ name, args, ...(stream !== undefined && { stream }) }, { again: again.get(name) ?? false, signal })
+    },
+    // Who is not known lists everything; each call is checked by the daemon, and says what is missing.
+    offered: () => membership.whoami(ASK_MS).catch(() => undefined)
+  }
+}
