@@ -14,8 +14,6 @@ const HEADER_BYTES = 16_384
 
 export interface BuildOptions extends ServiceOptions {
   logger?: FastifyBaseLogger | undefined
-  /** Whether, or from which proxies, a forwarded address is believed. */
-  trustProxy?: boolean | string | undefined
 }
 
 /** What cannot even be read as HTTP: the answer is written by hand, in the same shape. */
@@ -68,7 +66,7 @@ export async function buildApp ({ logger, trustProxy = false, ...options }: Buil
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
   try {
-    await app.register(readyroom, { ownsNotFound: true, ...options })
+    await app.register(readyroom, { ownsNotFound: true, trustProxy, ...options })
     await app.ready()
     return app
   } catch (err) {

@@ -5,7 +5,7 @@ export interface PagePolicyOptions { frameAncestors?: string[] | undefined }
 const NOT_A_SOURCE = /[^!-~]|[;,]/
 
 /**
- * The response headers of the heads-up page. Script and style are admitted by the hash of what stands in the file, so
+ * The response headers of a page. Script and style are admitted by the hash of what stands in the file, so
  * that nothing else ever runs there; computed from the file itself, so that the two cannot part.
  *
  * @throws Error when `frameAncestors` holds what is no source, or the page has no script.
@@ -15,7 +15,7 @@ export async function pageHeaders (html: string, { frameAncestors = [] }: PagePo
     if (source === '' || NOT_A_SOURCE.test(source)) throw new Error(`frameAncestors: ${JSON.stringify(source)} is not a source; write an origin such as https://desk.example`)
   }
   const scripts = await hashesOf(html, 'script')
-  if (scripts === '') throw new Error('The heads-up page has no inline script: the file is damaged.')
+  if (scripts === '') throw new Error('The page has no inline script: the file is damaged.')
   const policy = [
     "default-src 'none'",
     `script-src ${scripts}`,

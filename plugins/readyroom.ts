@@ -5,7 +5,7 @@ import { checkStream } from '../lib/lifecycle'
 import { FileTicketStore } from '../lib/node/file-store'
 import { Doors } from '../lib/doors'
 import { Identity } from '../lib/identity'
-import type { Edge } from '../lib/node/edge-settings'
+import { EDGE_DEFAULTS, type Edge } from '../lib/node/edge-settings'
 import { HostDesk } from '../lib/node/host-desk'
 import { VERSION } from '../lib/node/version'
 import type { OriginPolicy } from '../lib/origin'
@@ -18,6 +18,7 @@ import auth from './auth'
 import bodies from './bodies'
 import clientScripts from './client-scripts'
 import closing, { lastAnswers } from './closing'
+import consoleGate from './console-gate'
 import errors from './errors'
 import events, { type EventsOptions } from './events'
 import headers from './headers'
@@ -38,6 +39,7 @@ import throttle from './throttle'
 import ticketRoutes from './tickets'
 import v1 from './v1'
 import v1Admin from './v1-admin'
+import v1Setup from './v1-setup'
 import v1Stream from './v1-stream'
 
 /** What a host application can say. Every option but the place of the tickets has a default. */
@@ -86,9 +88,11 @@ export interface ServiceOptions extends ReadyroomOptions {
   internal?: InternalOptions | undefined
   /** Identity and the rooms. It is opened and closed by whoever gives it. */
   rooms?: RoomDesk | undefined
-  /** Who may reach it. */
+  /** Who may reach it, and where. */
   edge?: Partial<Edge> | undefined
-  /** The folder of the heads-up page. */
+  /** Whether forwarding headers are believed, and of whom: to be told, for whoever builds the application sees to it. */
+  trustProxy?: boolean | string | undefined
+  /** The folder of the pages. */
   pageRoot?: string | undefined
   events?: EventsOptions | undefined
 }
@@ -124,9 +128,12 @@ function check ({ store, stateDir, token, stream, allowedOrigins = [], originPol
 async function scope (app: FastifyInstance, options: ServiceOptions & { opened: (desk: Readyroom) => void }): Promise<void> {
   const { token, port = 0, allowedOrigins = [], originPolicy = 'strict', prefix = '', ownsNotFound = prefix !== '' } = options
   const { version = VERSION, instance = randomUUID(), api: hasApi = true, page: hasPage = hasApi, mcp: hasMcp = true } = options
-  const own = { port, allowedOrigins }
-  const { rooms, edge = {} } = options
-  const { allowedHosts = [], publicHosts = [], dnsRebindProtection: protection = true, authFailLimit: limit, authFailWindow } = edge
+  const { rooms } = options
+  const edge: Edge = { ...EDGE_DEFAULTS, ...options.edge }
+  // Where it is known to be, its own pages may ask it.
+  const known = [edge.lanUrl, edge.publicUrl].filter(url => url !== '').map(url => new URL(url).origin)
+  const own = { port, allowedOrigins: [...allowedOrigins, ...known] }
+  const { allowedHosts, publicHosts, dnsRebindProtection: protection, authFailLimit: limit, authFailWindow } = edge
   const identity = new Identity({ token, tokens: rooms?.tokens, now: options.now })
 
   await app.register(pipelining)
@@ -135,8 +142,9 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   await app.register(headers)
   await app.register(bodies)
   await app.register(methods)
-  await app.register(throttle, { limit, windowMs: authFailWindow === undefined ? undefined : authFailWindow * 1_000 })
-  await app.register(host, { ...own, token, protection, allowedHosts: allowedHosts.length > 0 ? [...allowedHosts, ...publicHosts] : [] })
+  await app.register(throttle, { limit, windowMs: authFailWindow * 1_000 })
+  const guarded = { port, allowedOrigins, token, protection }
+  await app.register(host, { ...guarded, allowedHosts: allowedHosts.length > 0 ? [...allowedHosts, ...publicHosts] : [] })
   // Loaded when it is wanted: it would cost every start.
   const metrics = options.metrics ? new (await import('../lib/node/metrics')).Metrics({ version }) : undefined
   const tickets = options.store ?? new FileTicketStore({ dir: options.stateDir!, instance, log: app.log })
@@ -151,10 +159,15 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
 
   await app.register(health, { version, instance })
   if (hasPage) {
-    await app.register(page, {
-      ...(options.pageRoot !== undefined && { root: options.pageRoot }),
-      frameAncestors: [...options.frameAncestors ?? []]
-    })
+    const how = { root: options.pageRoot, frameAncestors: [...options.frameAncestors ?? []] }
+    await app.register(page, how)
+    if (rooms !== undefined) {
+      await app.register(async function consoles (app) {
+        if (edge.consoleLanOnly) await app.register(consoleGate, edge)
+        if (edge.enableUi) await app.register(page, { ...how, file: 'ui.html', paths: ['/ui', '/ui/'] })
+        if (edge.adminApi) await app.register(page, { ...how, file: 'admin.html', paths: ['/admin', '/admin/'] })
+      })
+    }
   }
   if (hasApi) {
     await app.register(async function api (app) {
@@ -166,12 +179,14 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
     }, { prefix: '/api' })
   }
   if (rooms !== undefined) {
+    const admin = new RoomAdmin(rooms, options.now)
     await app.register(async function room (app) {
       await app.register(origin, { ...own, policy: 'page' })
       await app.register(auth, { identity })
       await app.register(clientScripts, { version })
       await app.register(v1, { doors, rooms })
-      await app.register(v1Admin, { admin: new RoomAdmin(rooms, options.now), identity, isOn: edge.adminApi === true })
+      await app.register(v1Admin, { admin, identity, isOn: edge.adminApi })
+      await app.register(v1Setup, { admin, identity, edge, token, trustProxy: options.trustProxy, allowedOrigins, originPolicy, version })
       await app.register(v1Stream, { ...options.events, rooms, identity })
     }, { prefix: '/v1' })
   }

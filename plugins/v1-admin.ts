@@ -26,6 +26,14 @@ function noteOf (request: FastifyRequest, name: AdminName): object {
   return { admin: name, actor: request.principal!.name, address: request.ip, input: request.body, ...(mintsServerAdmin && { grants: 'server:admin' }) }
 }
 
+/** @throws NOT_FOUND where it is off, UNAUTHORIZED where nobody had to show who they are */
+export function checkAdministers (isOn: boolean, identity: Identity): void {
+  if (!isOn) throw httpRefusal('notFound')
+  if (identity.isOpen) {
+    throw unauthorized('This needs a token, even where the rest is open: set READYROOM_TOKEN, or use `readyroom admin` on the machine itself.')
+  }
+}
+
 /**
  * Identity and rooms, administered over HTTP: each by its name. Off unless it was switched on, and never open to whoever
  * merely reaches the port: a loopback without tokens is no proof that a person means it.
@@ -37,12 +45,7 @@ export default async function v1Admin (app: FastifyInstance, { admin, identity, 
       // Where it is off there is nothing to be forbidden.
       config: isOn ? { scope: 'server:admin' } : {},
       schema: { body: input, querystring: NoQuerySchema, response: { 200: output, ...REFUSALS } },
-      onRequest: async () => {
-        if (!isOn) throw httpRefusal('notFound')
-        if (identity.isOpen) {
-          throw unauthorized('This needs a token, even where the rest is open: set READYROOM_TOKEN, or use `readyroom admin` on the machine itself.')
-        }
-      }
+      onRequest: async () => checkAdministers(isOn, identity)
     }, async request => {
       const result = await admin.run(name, request.body)
       if (!READS.has(name)) {

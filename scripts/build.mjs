@@ -109,12 +109,14 @@ await writeFile(path('dist/index.mjs'), [
   `export { readyroom as default, ${values.join(', ')} }`, ''
 ].join('\n'))
 
-const page = await readFile(path('public/index.html'))
-await writeFile(path('dist/public/index.html'), page)
-await writeFile(path('dist/public/index.html.gz'), await promisify(gzip)(page, { level: 9 }))
-await writeFile(path('dist/public/index.html.br'), await promisify(brotliCompress)(page, {
-  params: { [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT, [constants.BROTLI_PARAM_SIZE_HINT]: page.length }
-}))
+for (const name of ['index.html', 'ui.html', 'admin.html']) {
+  const page = await readFile(path(`public/${name}`))
+  await writeFile(path(`dist/public/${name}`), page)
+  await writeFile(path(`dist/public/${name}.gz`), await promisify(gzip)(page, { level: 9 }))
+  await writeFile(path(`dist/public/${name}.br`), await promisify(brotliCompress)(page, {
+    params: { [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT, [constants.BROTLI_PARAM_SIZE_HINT]: page.length }
+  }))
+}
 
 /** What the bundle finds of the files that it hands out. */
 function inBundle ({ hook, watch }) {

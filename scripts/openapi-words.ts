@@ -85,12 +85,51 @@ const administration = Object.fromEntries(Object.entries(ADMIN_WORDS).map(([name
   }
 ]))
 
+const setup: Record<string, Words> = {
+  'GET /v1/admin/posture': {
+    operationId: 'adminPosture',
+    tag: 'rooms',
+    summary: 'How this Ready Room stands towards whoever might come',
+    description: 'For the admin page. Off and guarded as the rest of the administration.',
+    answers: { 200: { says: 'The settings that guard it; no secret' } }
+  },
+  'GET /v1/admin/setup-text': {
+    operationId: 'adminSetupText',
+    tag: 'rooms',
+    summary: 'How the holder of a token is set up',
+    description: 'For the admin page. A placeholder stands where the token goes. Off and guarded as the rest of the administration.',
+    answers: { 200: { says: 'The texts' } }
+  }
+}
+
 /** By method and path, the path as OpenAPI writes it. */
 export const WORDS: Record<string, Words> = {
   'GET /': {
     operationId: 'getPage',
     tag: 'page',
     summary: 'The heads-up page',
+    open: true,
+    answers: {
+      200: { says: 'The page', content: { 'text/html': text } },
+      '4XX': { says: 'A refusal', content: { 'application/json': ErrorBodySchema } }
+    }
+  },
+  'GET /ui': {
+    operationId: 'getRoomPage',
+    tag: 'page',
+    summary: 'The room as a person sees it',
+    description: '404 where READYROOM_ENABLE_UI is off, and for whoever does not come from this machine or the network around it, unless READYROOM_CONSOLE_LAN_ONLY is off.',
+    open: true,
+    answers: {
+      200: { says: 'The page', content: { 'text/html': text } },
+      '4XX': { says: 'A refusal', content: { 'application/json': ErrorBodySchema } }
+    }
+  },
+  'GET /admin': {
+    operationId: 'getAdminPage',
+    tag: 'page',
+    summary: 'Where identity and rooms are administered',
+    description: '404 unless READYROOM_ADMIN_API is on, and for whoever does not come from this machine or the network around it, unless READYROOM_CONSOLE_LAN_ONLY is off.',
     open: true,
     answers: {
       200: { says: 'The page', content: { 'text/html': text } },
@@ -168,6 +207,7 @@ export const WORDS: Record<string, Words> = {
   },
   ...tools,
   ...administration,
+  ...setup,
   'GET /v1/rooms': {
     operationId: 'getWhoAmI', tag: 'rooms', summary: 'Who the credential makes one, and the rooms it opens', answers: { 200: { says: 'Name, kind, scopes and rooms' } }
   },

@@ -117,7 +117,7 @@ export async function createDocument (): Promise<Json> {
   })
   // The rooms are never opened: it is their addresses that count.
   const rooms = new RoomDesk({ store: new SqliteRoomStore('none') })
-  await app.register(readyroom, { store: new MemoryTicketStore(), rooms, metrics: true, ownsNotFound: true })
+  await app.register(readyroom, { store: new MemoryTicketStore(), rooms, edge: { adminApi: true }, metrics: true, ownsNotFound: true })
   await app.ready()
   // Relative to this document, so that it holds under any prefix and behind any proxy; @fastify/swagger takes no such one.
   const servers = [{ url: '..', description: 'Where this document comes from' }]

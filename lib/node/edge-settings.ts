@@ -18,6 +18,10 @@ export interface Edge {
   maxFileBytes: number
   /** Whether identity and rooms may be administered over HTTP. */
   adminApi: boolean
+  /** Whether `/ui` is there. */
+  enableUi: boolean
+  /** Whether `/ui` and `/admin` are there for the machines around it alone. */
+  consoleLanOnly: boolean
   /** Whether what is older than a room keeps is taken away. */
   prune: boolean
   /** Seconds between two rounds. */
@@ -111,6 +115,8 @@ export const EDGE: { readonly [K in keyof Edge]: Setting<Edge[K]> } = {
   maxWaitS: whole('READYROOM_MAX_WAIT_S', 90, 1, 3_600),
   maxFileBytes: whole('READYROOM_MAX_FILE_BYTES', 1_048_576, 1, 67_108_864),
   adminApi: onOff('READYROOM_ADMIN_API', false),
+  enableUi: onOff('READYROOM_ENABLE_UI', true),
+  consoleLanOnly: onOff('READYROOM_CONSOLE_LAN_ONLY', true),
   prune: onOff('READYROOM_PRUNE', true),
   pruneInterval: whole('READYROOM_PRUNE_INTERVAL', 3_600, 1, 86_400),
   announceUpgrades: onOff('READYROOM_ANNOUNCE_UPGRADES', true),

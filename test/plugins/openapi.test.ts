@@ -130,6 +130,10 @@ t.test('every address answers as its description says, with what was asked for a
   await holds('GET /api/openapi.json', '/api/openapi.json?x=1')
   await holds('GET /healthz', '/healthz')
   await holds('GET /', '/')
+  for (const path of ['/ui', '/admin'] as const) {
+    await holds(`GET ${path}`, path)
+    t.equal((await holds(`GET ${path}`, path, { headers: { via: '1.1 somebody' } })).status, 404)
+  }
   await holds('GET /metrics', '/metrics')
   await holds('GET /metrics', '/metrics', { headers: { origin: 'https://evil.example' } })
   for (const host of [{ host: 'evil.example' }]) {
@@ -158,6 +162,12 @@ t.test('every address answers as its description says, with what was asked for a
   for (const [name, body] of ADMINISTERED) {
     t.equal((await guarded.holds(`POST /v1/admin/${name}`, `/v1/admin/${name}`, { headers, body: JSON.stringify(body) })).status, 200, name)
     t.equal((await guarded.holds(`POST /v1/admin/${name}`, `/v1/admin/${name}`, { headers: JSON_TYPE, body: JSON.stringify(body) })).status, 401, name)
+  }
+  const bea = await (await guarded.holds('POST /v1/admin/add-token', '/v1/admin/add-token', { headers, body: JSON.stringify({ agent: 'bea', room: 'main' }) })).json()
+  for (const path of ['/v1/admin/posture', `/v1/admin/setup-text?id=${(bea as { view: { id: number } }).view.id}`]) {
+    const operation = `GET ${path.split('?')[0]}`
+    t.equal((await guarded.holds(operation, path, { headers: guarded.credential })).status, 200, path)
+    t.equal((await guarded.holds(operation, path)).status, 401, path)
   }
   for (const seen of guarded.answered) answered.add(seen)
 
