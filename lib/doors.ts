@@ -3,6 +3,7 @@ import type { Identity } from './identity'
 import type { McpServerOptions } from './mcp'
 import { PrincipalDesk } from './principal-desk'
 import { OWNER, type Principal } from './principal'
+import type { Receipt } from './room/deliveries'
 import type { RoomDesk } from './room/desk'
 
 /** What one caller of the tools gets to use. */
@@ -24,10 +25,16 @@ export class Doors {
     return principal.kind === OWNER.kind ? this.#desk : new PrincipalDesk(this.#desk, principal, () => this.identity.isLive(principal))
   }
 
-  /** `stream` tells agents apart that have no token. */
-  callerOf (principal: Principal, stream: string | undefined): Caller {
+  /** For one call of an agent with a token: what its response carries, and that it was written. Undefined for everybody else. */
+  receiptFor (principal: Principal): Receipt | undefined {
+    return principal.kind === OWNER.kind ? undefined : this.rooms?.deliveries.receipt(principal.name)
+  }
+
+  /** `stream` tells agents apart that have no token. `receipt` notes what the caller is told. */
+  callerOf (principal: Principal, stream: string | undefined, receipt?: Receipt): Caller {
     const { rooms } = this
-    const desk = this.deskOf(principal)
+    const own = this.deskOf(principal)
+    const desk = receipt?.around(own) ?? own
     if (rooms === undefined) return { desk, scopes: principal.scopes, tools: undefined, room: undefined }
     return {
       desk,
@@ -35,7 +42,12 @@ export class Doors {
       tools: principal.kind === OWNER.kind ? 'decisions' : 'all',
       room: {
         tools: rooms.toolsOf(principal),
-        call: (name, args, signal) => rooms.call(name, args, { principal, tickets: desk, stream, signal })
+        call: async (name, args, signal) => {
+          receipt?.called()
+          // Its own desk: what a tool of the room looks up for itself is not told.
+          const result = await rooms.call(name, args, { principal, tickets: own, stream, signal })
+          return receipt?.result(name, result) ?? result
+        }
       }
     }
   }

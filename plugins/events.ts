@@ -2,6 +2,9 @@ import sse from '@fastify/sse'
 import type { FastifyInstance } from 'fastify'
 import type { Identity } from '../lib/identity'
 import { sees } from '../lib/principal-desk'
+import type { Principal } from '../lib/principal'
+import type { RoomDesk } from '../lib/room/desk'
+import { knownOf, watchTickets } from '../lib/room/ticket-watch'
 import { NoQuerySchema } from '../schemas/api'
 import type { AuditEntry } from '../schemas/event'
 import { REFUSALS } from './errors'
@@ -23,27 +26,31 @@ export interface EventsOptions {
 
 /**
  * Ticket changes as server-sent events: event `ticket`, data the ticket, id the seq of the audit log. `Last-Event-ID`
- * replays from there; where that is no place to go on from, one `reset` tells the page to read the list anew.
+ * replays from there; where that is no place to go on from, one `reset` tells the page to read the list anew. Event
+ * `delivery`, without an id, is what the rooms have come to know of a ticket: it is not replayed, the list says it too.
  */
 export default async function events (
-  app: FastifyInstance, { identity, heartbeatMs = HEARTBEAT_MS, stallMs = STALL_MS }: EventsOptions & { identity: Identity }
+  app: FastifyInstance,
+  { identity, rooms, heartbeatMs = HEARTBEAT_MS, stallMs = STALL_MS }: EventsOptions & { identity: Identity, rooms?: RoomDesk | undefined }
 ): Promise<void> {
   const { desk, presence, closing } = app
-  const feeds = new Set<Feed<AuditEntry>>()
+  const feeds = new Map<Feed<AuditEntry>, Principal>()
   await app.register(sse, { heartbeatInterval: heartbeatMs })
 
   const stop = desk.subscribe(entry => {
-    for (const feed of feeds) feed.hear(entry)
+    for (const feed of feeds.keys()) feed.hear(entry)
   })
   const stopHearing = identity.onRevoked(() => {
-    for (const feed of feeds) if (!feed.isLive()) feed.end()
+    for (const feed of feeds.keys()) if (!feed.isLive()) feed.end()
   })
+  const stopWatching = rooms === undefined ? () => {} : watchTickets({ rooms, tell })
   app.addHook('onClose', async () => {
     stop()
+    stopWatching()
     stopHearing()
   })
   closing.addEventListener('abort', () => {
-    for (const feed of feeds) feed.end()
+    for (const feed of feeds.keys()) feed.end()
   }, { once: true })
 
   // `manual`: whatever a client says it accepts, this is what there is. A HEAD of a stream would never end.
@@ -65,7 +72,7 @@ export default async function events (
       replayLimit: REPLAY_LIMIT
     }
     const feed = new Feed({ reply, log, stallMs, isLive: () => identity.isLive(principal) })
-    feeds.add(feed)
+    feeds.set(feed, principal)
     reply.sse.onClose(() => {
       feeds.delete(feed)
       closed()
@@ -73,4 +80,16 @@ export default async function events (
     reply.sse.keepAlive()
     await feed.start()
   })
+
+  /** Never rejects: what is not told here is in the list. */
+  async function tell (ids: readonly string[]): Promise<void> {
+    if (feeds.size === 0) return
+    const found = await Promise.all(ids.map(id => desk.get(id).catch(() => undefined)))
+    const tickets = found.filter(ticket => ticket !== undefined)
+    const known = await knownOf(rooms, tickets, err => { app.log.warn({ err }, 'The rooms cannot be read; the page is not told what became of answers') })
+    for (const ticket of tickets) {
+      const data = { id: ticket.id, rev: ticket.rev, ...known[ticket.id] }
+      for (const [feed, principal] of feeds) if (sees(principal, ticket)) feed.aside({ event: 'delivery', data })
+    }
+  }
 }

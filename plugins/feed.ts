@@ -85,6 +85,11 @@ export class Feed<Entry> {
     if (this.#isFull || seq > this.#cursor) this.#catchUp()
   }
 
+  /** Says something that has no place in the log. A reader that is behind does without: it reads the list, or hears of it again. */
+  aside (message: FeedMessage): void {
+    if (this.#isOpen && !this.#isFull && this.isLive()) this.#write(message)
+  }
+
   /** Ends the response, with a last word where there is one. What a stalled reader has not taken is given up. */
   end (last?: FeedMessage): void {
     if (this.#isFull) {

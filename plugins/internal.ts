@@ -68,7 +68,7 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
     })
 
     app.post('/tool-call', { schema: { response: { 200: ToolReplySchema } } }, (request, reply) =>
-      runToolCall(app.desk, parse(ToolCallSchema, request.body, 'The body'), abortedWith(reply), doors))
+      runToolCall(app.desk, parse(ToolCallSchema, request.body, 'The body'), abortedWith(reply), doors, written => { reply.raw.once('finish', written) }))
 
     app.get('/status', { exposeHeadRoute: false, schema: { response: { 200: DaemonStatusSchema } } }, async request => {
       await app.desk.expireDue()

@@ -36,12 +36,16 @@ export default async function mcp (app: FastifyInstance, { version, doors, maxWa
   async function post (request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const named = streamOf(tailOf(request))
     const stream = named ?? (request.principal?.kind === 'owner' ? undefined : request.principal?.name)
+    const principal = request.principal ?? OWNER
+    const receipt = doors?.receiptFor(principal)
+    // Not where it was cut off: what an agent has half of, it does not have.
+    if (receipt !== undefined) reply.raw.once('finish', () => { receipt.written() })
     const { status, headers, body } = await answer({
       url: `http://localhost${request.url}`,
       header: name => request.headers[name]?.toString(),
       body: request.body as Buffer | undefined ?? new Uint8Array(),
       stream,
-      caller: doors?.callerOf(request.principal ?? OWNER, stream),
+      caller: doors?.callerOf(principal, stream, receipt),
       signal: goneSignal(reply)
     })
     reply.code(status).headers(headers)

@@ -173,8 +173,8 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
     await app.register(async function api (app) {
       await app.register(origin, { ...own, policy: 'page' })
       await app.register(auth, { identity })
-      await app.register(ticketRoutes)
-      await app.register(events, { ...options.events, identity })
+      await app.register(ticketRoutes, { rooms })
+      await app.register(events, { ...options.events, identity, rooms })
       await app.register(openapi, { version })
     }, { prefix: '/api' })
   }

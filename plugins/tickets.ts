@@ -1,28 +1,39 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
-  AnswerBodySchema, AuditPageSchema, AuditQuerySchema, HistoryPageSchema, HistoryQuerySchema, NoQuerySchema, TicketListSchema, TicketParamsSchema,
-  TicketSchema, UndoBodySchema
+  AnswerBodySchema, AuditPageSchema, AuditQuerySchema, HistoryPageSchema, HistoryQuerySchema, JoinedTicketSchema,
+  NoQuerySchema, TicketListSchema, TicketParamsSchema, TicketSchema, UndoBodySchema
 } from '../schemas/api'
+import type { Ticket } from '../schemas/ticket'
 import { auditPage, HISTORY_PAGE } from '../lib/pages'
 import { PrincipalDesk } from '../lib/principal-desk'
+import type { RoomDesk } from '../lib/room/desk'
+import { knownOf } from '../lib/room/ticket-watch'
 import { REFUSALS } from './errors'
 
 /** The tickets, as the heads-up page reads and settles them. */
-const tickets: FastifyPluginAsyncTypebox = async function tickets (app) {
+const tickets: FastifyPluginAsyncTypebox<{ rooms?: RoomDesk | undefined }> = async function tickets (app, { rooms }) {
   const { desk, presence } = app
   const deskOf = (request: FastifyRequest): PrincipalDesk => new PrincipalDesk(desk, request.principal!)
+  const known = (request: FastifyRequest, tickets: readonly Ticket[]) => knownOf(rooms, tickets, err => {
+    request.log.warn({ err }, 'The rooms cannot be read; tickets are shown without what became of their answers')
+  })
 
   app.get('/tickets', { config: { scope: 'tickets:read' }, schema: { querystring: NoQuerySchema, response: { 200: TicketListSchema, ...REFUSALS } } }, async request => {
     presence.notePoll()
-    return deskOf(request).list()
+    const { tickets, now } = await deskOf(request).list()
+    const more = await known(request, tickets)
+    return { tickets: tickets.map(ticket => ({ ...ticket, ...more[ticket.id] })), now }
   })
 
   // Something must stand behind the slash: without the pattern an empty id would match, and be told apart only behind the guards.
   app.get('/tickets/:id(^.+$)', {
     config: { scope: 'tickets:read' },
-    schema: { params: TicketParamsSchema, querystring: NoQuerySchema, response: { 200: TicketSchema, ...REFUSALS } }
-  }, async request => deskOf(request).get(request.params.id))
+    schema: { params: TicketParamsSchema, querystring: NoQuerySchema, response: { 200: JoinedTicketSchema, ...REFUSALS } }
+  }, async request => {
+    const ticket = await deskOf(request).get(request.params.id)
+    return { ...ticket, ...(await known(request, [ticket]))[ticket.id] }
+  })
 
   app.get('/history', {
     config: { scope: 'tickets:read' },

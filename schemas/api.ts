@@ -25,8 +25,30 @@ export const AuditQuerySchema = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 }))
 }, { additionalProperties: false })
 
+/** How far one revision of a ticket has come on its way to the agent that asked. Times are ISO 8601, UTC, milliseconds. */
+export const DeliverySchema = Type.Object({
+  rev: Type.Integer({ minimum: 1 }),
+  saved_at: Type.String({ description: 'It was durable' }),
+  delivered_at: Type.Optional(Type.String({ description: 'A response to the agent that carried it was written' })),
+  read_at: Type.Optional(Type.String({ description: 'The agent made a later MCP call' }))
+}, { additionalProperties: false })
+
+const inRoom = {
+  delivery: Type.Optional(Type.Object(DeliverySchema.properties, { additionalProperties: false, description: 'What became of the newest revision, where the agent that asked holds a token' })),
+  delivery_before: Type.Optional(Type.Object(DeliverySchema.properties, { additionalProperties: false, description: 'The same of the revision before: of the answer that an undo took back' })),
+  waiting_task: Type.Optional(Type.Object({
+    room: Type.String(), id: Type.Integer(), title: Type.String()
+  }, { additionalProperties: false, description: 'The task that waits for this ticket' }))
+}
+
+/** What the rooms know of a ticket. */
+export const TicketInRoomSchema = Type.Object(inRoom, { additionalProperties: false })
+
+/** A whole ticket, and what the rooms know of it. */
+export const JoinedTicketSchema = Type.Object({ ...TicketSchema.properties, ...inRoom }, { additionalProperties: false })
+
 export const TicketListSchema = Type.Object({
-  tickets: Type.Array(TicketViewSchema),
+  tickets: Type.Array(Type.Object({ ...TicketViewSchema.properties, ...inRoom }, { additionalProperties: false })),
   now: Type.String({ description: "The server's clock: ages are counted from it" })
 }, { additionalProperties: false })
 
@@ -47,6 +69,8 @@ export const DescriptionSchema = Type.Object({
 }, { additionalProperties: true })
 
 export { TicketSchema }
+export type Delivery = Static<typeof DeliverySchema>
+export type TicketInRoom = Static<typeof TicketInRoomSchema>
 export type AnswerBody = Static<typeof AnswerBodySchema>
 export type TicketList = Static<typeof TicketListSchema>
 export type HistoryPage = Static<typeof HistoryPageSchema>

@@ -19,7 +19,13 @@ export interface Seat {
 }
 
 export const localSeat = (desk: AgentDesk, doors?: Doors): Seat => ({
-  call: (call, { signal }) => runToolCall(desk, call, signal, doors),
+  async call (call, { signal }) {
+    let written = (): void => {}
+    const reply = await runToolCall(desk, call, signal, doors, then => { written = then })
+    // This process is the one that the agent reads from: nothing is between it and what it says now.
+    written()
+    return reply
+  },
   over: false
 })
 

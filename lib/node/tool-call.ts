@@ -24,11 +24,16 @@ function check (tool: ToolCall['tool'], principal: Principal): void {
 
 /**
  * What a call that may have come from another process means at the desk. It is checked here again, whoever sent it.
- * `doors` says who the caller is, where callers can differ.
+ * `doors` says who the caller is, where callers can differ. `onWritten` gets what to call once the reply has been written.
  */
-export async function runToolCall (desk: AgentDesk, call: ToolCall, signal?: AbortSignal, doors?: Doors): Promise<ToolReply> {
+export async function runToolCall (
+  desk: AgentDesk, call: ToolCall, signal?: AbortSignal, doors?: Doors, onWritten: (written: () => void) => void = () => {}
+): Promise<ToolReply> {
   const principal = doors?.identity.ofAgent(call.agent_token) ?? OWNER
-  const own = doors?.deskOf(principal) ?? desk
+  const receipt = doors?.receiptFor(principal)
+  const tickets = doors?.deskOf(principal) ?? desk
+  const own = receipt?.around(tickets) ?? tickets
+  if (receipt !== undefined) onWritten(() => { receipt.written() })
   check(call.tool, principal)
   switch (call.tool) {
     case 'ask_human': {
@@ -46,7 +51,9 @@ export async function runToolCall (desk: AgentDesk, call: ToolCall, signal?: Abo
       const rooms = doors?.rooms
       if (rooms === undefined) throw new ReadyroomError('ROOM_NOT_FOUND', 'The daemon of this machine has no rooms: it is an older release, or one without them.')
       const { name, args, stream } = required(call.room_call, 'room_call')
-      return { room: await rooms.call(name, args, { principal, tickets: own, stream, signal }) }
+      receipt?.called()
+      const result = await rooms.call(name, args, { principal, tickets, stream, signal })
+      return { room: receipt?.result(name, result) ?? result }
     }
   }
 }

@@ -5,6 +5,7 @@ import { mintId } from '../lifecycle'
 import { may, mayEnter, type Principal } from '../principal'
 import { parse } from '../validate'
 import type { Actor } from './call'
+import { DeliveryBook } from './deliveries'
 import { fold } from './names'
 import { RoomPresence } from './presence'
 import type { CallHead, CommandName, InputOf, OutputOf, RoomStore } from './store'
@@ -48,6 +49,7 @@ const BY_NAME = new Map(ROOM_TOOLS.map(tool => [tool.name, tool]))
 export class RoomDesk {
   readonly tokens = new TokenBook()
   readonly presence = new RoomPresence()
+  readonly deliveries: DeliveryBook
   readonly maxFileBytes: number
   readonly #store: RoomStore
   readonly #now: () => number
@@ -67,6 +69,7 @@ export class RoomDesk {
     this.#maxWaitMs = maxWaitMs
     this.#adminApi = adminApi
     this.maxFileBytes = maxFileBytes
+    this.deliveries = new DeliveryBook({ now, save: marks => this.run('noteDeliveries', this.system(), { marks }) })
   }
 
   /** Whether there are rooms yet: they come with the first use. */
@@ -272,6 +275,7 @@ export class RoomDesk {
   async close (): Promise<void> {
     this.#closing.abort()
     await this.#opened?.catch(() => {})
+    await this.deliveries.close()
     await this.#store.close()
   }
 }

@@ -61,6 +61,9 @@ export const MIGRATIONS: ReadonlyArray<readonly string[]> = [[
 ], [
   // Who has left a room keeps a place in its log.
   'ALTER TABLE cursors ADD COLUMN gone INTEGER NOT NULL DEFAULT 0'
+], [
+  'ALTER TABLE deliveries ADD COLUMN asker TEXT',
+  'CREATE INDEX deliveries_unread ON deliveries (asker) WHERE delivered_at IS NOT NULL AND read_at IS NULL'
 ]]
 
 /**

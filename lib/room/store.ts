@@ -4,13 +4,14 @@ import { attentionOf, noteAttention } from './commands/attention'
 import { members, setAlias } from './commands/agents'
 import { addNote, claimTask, createTask, releaseTask, updateTask } from './commands/board'
 import { ackMessage, postMessage, readMessages } from './commands/chat'
+import { deliveriesOf, noteDeliveries, ticketsInRoom } from './commands/deliveries'
 import { exportRoom } from './commands/export'
 import { deleteFile, getFile, listFiles, putFile, readFile, sweepFiles } from './commands/files'
 import { search } from './commands/search'
 import { commitCursor, peek, readEvents, replay, whatsNew } from './commands/log'
 import { addRoom, deleteRoom, getRoomInfo, listRooms, setRetention, setRoomInfo, sweepRoom } from './commands/rooms'
 import { getTask, listTasks } from './commands/tasks-read'
-import { appliedThrough, applyTickets, awaitedTickets, deliveriesOf, dropTicket, noteDelivered, skipTickets } from './commands/tickets'
+import { appliedThrough, applyTickets, awaitedTickets, dropTicket, skipTickets } from './commands/tickets'
 import { initialise, listTokens, loadTokens, mintToken, noteTokenUse, purgeTokens, revokeTokens } from './commands/tokens'
 import { lapseLeases, leaveSilent, nextLease } from './commands/sweeping'
 import { noteVersion } from './commands/upgrade'
@@ -56,7 +57,8 @@ export const COMMANDS = {
   applyTickets,
   skipTickets,
   deliveriesOf,
-  noteDelivered,
+  noteDeliveries,
+  ticketsInRoom,
   awaitedTickets,
   dropTicket,
   initialise,

@@ -109,7 +109,14 @@ export interface EventsTable {
 export interface CursorsTable { room: string, agent: string, through: number, greeted: number, gone: Generated<number> }
 
 /** What became of each revision of a ticket on its way to the agent that asked. */
-export interface DeliveriesTable { ticket_id: string, rev: number, saved_at: string, delivered_at: string | null, read_at: string | null }
+export interface DeliveriesTable {
+  ticket_id: string
+  rev: number
+  saved_at: string
+  delivered_at: string | null
+  read_at: string | null
+  asker: string | null
+}
 
 /** Single values by name: how far the audit log has been applied, which version was announced. */
 export interface MarksTable { name: string, value: string }

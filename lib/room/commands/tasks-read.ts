@@ -19,7 +19,7 @@ export function * settle (call: Call, task: TasksTable, decision: TaskDecision, 
     .where('room', '=', task.room).where('id', '=', task.id).where('version', '=', task.version).returning('id'))
   // Somebody was faster, where the engine lets two in at once: the whole command is decided again.
   if (saved === undefined) throw new ReadyroomError('STALE_WRITE', `Task ${task.id} changed meanwhile.`)
-  yield * append(call, { ...event, ...more, task_id: task.id })
+  yield * append(call, { ...event, ...more, task_id: task.id, ...(after.ticket_id !== task.ticket_id && given('ticket_id', after.ticket_id)) })
   return after
 }
 

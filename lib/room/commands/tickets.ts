@@ -73,8 +73,9 @@ export const applyTickets: Command<{ entries: readonly AuditEntry[] }, { seq: nu
       body: event === 'enqueued' ? ticket.question : ticket.answer ?? '',
       concerns: asker === undefined || event === 'enqueued' || event === 'cancelled' ? [] : [asker]
     })
-    yield * run(db.insertInto('deliveries').values({ ticket_id: ticket.id, rev: ticket.rev, saved_at: entry.at, delivered_at: null, read_at: null })
-      .onConflict(conflict => conflict.doNothing()))
+    // An answer can have reached the agent before it is told here.
+    yield * run(db.insertInto('deliveries').values({ ticket_id: ticket.id, rev: ticket.rev, saved_at: entry.at, delivered_at: null, read_at: null, asker: asker ?? null })
+      .onConflict(conflict => conflict.columns(['ticket_id', 'rev']).doUpdateSet({ saved_at: entry.at })))
     const outcome = outcomeOf(entry)
     if (outcome !== undefined) yield * tell(inRoom, entry, outcome)
   }
@@ -85,31 +86,6 @@ export const applyTickets: Command<{ entries: readonly AuditEntry[] }, { seq: nu
 /** Begins at the end of a log: what was before the rooms were there is not told. */
 export const skipTickets: Command<{ seq: number }, null> = function * (_call, { seq }) {
   yield * run(db.insertInto('marks').values({ name: APPLIED, value: String(seq) }).onConflict(conflict => conflict.doNothing()))
-  return null
-}
-
-export interface Delivery { rev: number, saved_at: string, delivered_at?: string, read_at?: string }
-
-/** What became of each revision of a ticket. */
-export const deliveriesOf: Command<{ ticket_id: string }, { deliveries: Delivery[] }> = function * (_call, { ticket_id: id }) {
-  const rows = yield * all(db.selectFrom('deliveries').selectAll().where('ticket_id', '=', id).orderBy('rev'))
-  return {
-    deliveries: rows.map(row => ({
-      rev: row.rev,
-      saved_at: row.saved_at,
-      ...(row.delivered_at !== null && { delivered_at: row.delivered_at }),
-      ...(row.read_at !== null && { read_at: row.read_at })
-    }))
-  }
-}
-
-export interface DeliveredInput { tickets: ReadonlyArray<readonly [id: string, rev: number]>, at: string }
-
-/** The response that carried these revisions was written. */
-export const noteDelivered: Command<DeliveredInput, null> = function * (_call, { tickets, at }) {
-  for (const [id, rev] of tickets) {
-    yield * run(db.updateTable('deliveries').set({ delivered_at: at }).where('ticket_id', '=', id).where('rev', '=', rev).where('delivered_at', 'is', null))
-  }
   return null
 }
 
