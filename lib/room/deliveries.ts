@@ -28,6 +28,7 @@ export class DeliveryBook {
   readonly #upToDate = new Set<string>()
   #held: DeliveryMark[] = []
   #saving: Promise<void> | undefined
+  #isSaving = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor (options: DeliveryBookOptions) {
@@ -75,11 +76,12 @@ export class DeliveryBook {
   #hold (marks: readonly DeliveryMark[]): void {
     this.#held.push(...marks)
     if (this.#held.length > MAX_HELD) this.#held.splice(0, this.#held.length - MAX_HELD)
-    if (this.#timer === undefined) this.#saving ??= this.#save().finally(() => { this.#saving = undefined })
+    if (this.#timer === undefined && !this.#isSaving) this.#saving = this.#save()
   }
 
   /** Never rejects. */
   async #save (): Promise<void> {
+    this.#isSaving = true
     while (this.#held.length > 0) {
       const marks = this.#held
       this.#held = []
@@ -93,9 +95,11 @@ export class DeliveryBook {
           this.#hold([])
         }, RETRY_MS)
         this.#timer.unref?.()
-        return
+        break
       }
     }
+    // Nothing stands between the last look and this: a mark that comes later begins anew.
+    this.#isSaving = false
   }
 }
 

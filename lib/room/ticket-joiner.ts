@@ -76,8 +76,9 @@ export class TicketJoiner {
           // Bare answers and contexts stay where they are: the rooms keep what they show.
           this.#applied = (await this.#rooms.run('applyTickets', this.#rooms.system(), { entries })).seq
         }
+        // Within the loop: what comes while this is looked up is applied, too.
+        await this.#arm()
       } while (this.#again)
-      await this.#arm()
     } catch (err) {
       if (this.#closed) return
       this.#log.warn({ err }, 'What became of tickets could not be told to the rooms; it will be, when their database can save')
