@@ -69,6 +69,8 @@ export function ask (settings: Settings, what: Ask): Promise<Answer> {
 
 export interface Streaming {
   status: number
+  /** Begins to read; nothing of what comes before is lost. */
+  read (): void
   /** Ends the connection. */
   end (): void
 }
@@ -95,8 +97,7 @@ export function stream (settings: Settings, what: Ask, onText: (text: string) =>
         sent.destroy()
         return reject(new Error('what answers there is no event stream'))
       }
-      response.on('data', onText)
-      resolve({ status, end: () => { sent.destroy() } })
+      resolve({ status, read: () => { response.on('data', onText) }, end: () => { sent.destroy() } })
     })
   })
 }

@@ -147,7 +147,6 @@ export class Watcher {
         headers: this.#seen === undefined ? {} : { 'last-event-id': String(this.#seen) },
         ms: ANSWER_MS
       }, text => {
-        if (!this.#isOpen) return
         alive()
         try { read(text) } catch (err) { fail(err as Error); open?.end() }
       }, end)
@@ -156,6 +155,7 @@ export class Watcher {
       if (signal.aborted) return
       this.#opened()
       alive()
+      answer.read()
       await over
     } finally {
       clearTimeout(silence)
