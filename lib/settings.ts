@@ -88,3 +88,12 @@ const isFirst = <T>(value: T, at: number, all: T[]): boolean => all.indexOf(valu
 function parsed (text: string): URL | undefined {
   try { return new URL(text) } catch { return undefined }
 }
+
+/** The words for on and off. */
+export const SWITCH = new Map([...['off', 'false', 'no', '0'].map(word => [word, false] as const), ...['on', 'true', 'yes', '1'].map(word => [word, true] as const)])
+
+export function readSwitch (text: string): boolean {
+  const on = SWITCH.get(text.trim().toLowerCase())
+  if (on === undefined) throw new Error('it must be on or off')
+  return on
+}

@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { unauthorized } from '../lib/credential'
 import { httpRefusal } from '../lib/http-refusals'
 import type { Identity } from '../lib/identity'
 import type { RoomAdmin } from '../lib/room/admin'
-import { ADMIN, type AdminName } from '../schemas/admin'
+import { changeNote, FROM_AFAR } from '../lib/room/admin-http'
+import { ADMIN } from '../schemas/admin'
 import { NoQuerySchema } from '../schemas/api'
 import { REFUSALS } from './errors'
 
@@ -12,18 +13,6 @@ export interface V1AdminOptions {
   admin: RoomAdmin
   /** READYROOM_ADMIN_API. Off, nothing of it is there. */
   isOn: boolean
-}
-
-/** What is done from afar. A copy goes into a file of this machine, which is for whoever sits there. */
-export const FROM_AFAR = (Object.keys(ADMIN) as AdminName[]).filter(name => name !== 'backup')
-
-const READS: ReadonlySet<AdminName> = new Set(['list'])
-
-/** What is said of a change in the log: names and numbers, never a token, which is in no input. */
-function noteOf (request: FastifyRequest, name: AdminName): object {
-  const { role, all_rooms: everywhere } = request.body as { role?: string, all_rooms?: boolean }
-  const mintsServerAdmin = name === 'add-token' && role === 'admin' && everywhere === true
-  return { admin: name, actor: request.principal!.name, address: request.ip, input: request.body, ...(mintsServerAdmin && { grants: 'server:admin' }) }
 }
 
 /** @throws NOT_FOUND where it is off, UNAUTHORIZED where nobody had to show who they are */
@@ -48,10 +37,8 @@ export default async function v1Admin (app: FastifyInstance, { admin, identity, 
       onRequest: async () => checkAdministers(isOn, identity)
     }, async request => {
       const result = await admin.run(name, request.body)
-      if (!READS.has(name)) {
-        const note = noteOf(request, name)
-        app.log.warn(note, 'grants' in note ? 'A token that administers the whole server was minted over HTTP' : 'Administered over HTTP')
-      }
+      const note = changeNote(name, request.body, { actor: request.principal!.name, address: request.ip })
+      if (note !== undefined) app.log.warn(note.fields, note.message)
       return result
     })
   }

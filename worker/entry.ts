@@ -2,13 +2,16 @@ import page from '../public/index.html'
 import { authenticate, unauthorized } from '../lib/credential'
 import { ReadyroomError } from '../lib/errors'
 import { describeApi } from '../lib/openapi'
+import { bearerOf } from '../lib/token'
 import { checkOrigin, isLoopbackName, type OriginRules } from '../lib/origin'
 import { NoQuerySchema } from '../schemas/api'
 import { createPage } from './page'
 import { readQuery } from './request-body'
-import { AGENTS, API } from './router'
+import { addresses, AGENTS, API } from './router'
 import { createRoutes, json, type Guard, type Handler, type Route, type RoutesLog } from './routes'
 import type { Settings } from './settings'
+import { UnknownTokens } from './unknown-tokens'
+import { V1, type Door } from './v1'
 import { VERSION } from './version'
 import { WrongCredentials } from './wrong-credentials'
 
@@ -16,6 +19,8 @@ export interface EntryOptions {
   settings: Settings
   /** Hands a request to the queue. Called only for a request that may act. */
   queue: (request: Request) => Promise<Response>
+  /** Whether this deployment has rooms, and with them tokens beside the owner's. */
+  hasRooms: boolean
   log: RoutesLog
   /** The wall clock, in milliseconds. */
   now?: () => number
@@ -25,10 +30,11 @@ export interface EntryOptions {
  * What stands before the queue. The page, an unknown address and whoever may not act are answered here, so that junk
  * wakes no object.
  */
-export async function createEntry ({ settings, queue, log, now }: EntryOptions): Promise<{ fetch (request: Request): Promise<Response> }> {
+export async function createEntry ({ settings, queue, hasRooms, log, now }: EntryOptions): Promise<{ fetch (request: Request): Promise<Response> }> {
   const { token, allowedOrigins, originPolicy, frameAncestors } = settings
   const instance = crypto.randomUUID()
   const wrong = new WrongCredentials(now)
+  const unknown = new UnknownTokens()
   if (settings.warning !== undefined) log.warn({}, settings.warning)
 
   /**
@@ -48,24 +54,33 @@ export async function createEntry ({ settings, queue, log, now }: EntryOptions):
     checkOrigin(headers.get('origin') ?? undefined, headers.get('sec-fetch-site') ?? undefined, { policy, own, example })
   }
 
+  const noteWrong = (headers: Headers): void => { wrong.note(headers.get('cf-connecting-ip') ?? 'unknown') }
+
   const credential: Guard = async ({ headers }) => {
     if (token === undefined) {
       throw unauthorized('This Ready Room has no token yet, so nobody may act: set its secret with `wrangler secret put READYROOM_TOKEN`; ' +
         'while developing, write it into .dev.vars and start again.')
     }
-    await authenticate(headers.get('authorization'), token, () => wrong.note(headers.get('cf-connecting-ip') ?? 'unknown'))
+    // Whose token it is, if anybody's, the queue knows.
+    if (hasRooms && unknown.isWorthAsking(bearerOf(headers.get('authorization')))) return
+    await authenticate(headers.get('authorization'), token, () => noteWrong(headers))
   }
 
   const hand: Handler = async request => {
+    let response: Response
     try {
-      return await queue(request)
+      response = await queue(request)
     } catch (err) {
       throw new ReadyroomError('STORE_UNAVAILABLE',
         'The queue could not be reached, or was restarted in mid-call. Read the ticket to see whether a change was saved, and try again in a moment.', { cause: err })
     }
+    if (response.status === 401) {
+      unknown.note(bearerOf(request.headers.get('authorization')))
+      noteWrong(request.headers)
+    }
+    return response
   }
-  const handed = (addresses: typeof API | typeof AGENTS, guards: Guard[]): Route[] =>
-    Object.entries(addresses).map(([path, methods]) => ({ path, guards, ...Object.fromEntries(methods.map((method: string) => [method, hand])) }))
+  const handed = (doors: readonly Door[], guards: Guard[]): Route[] => addresses(doors, () => hand).map(route => ({ ...route, guards }))
 
   const forPage = [origin('page'), credential]
   return createRoutes([
@@ -77,6 +92,7 @@ export async function createEntry ({ settings, queue, log, now }: EntryOptions):
     ...handed(API, forPage),
     { path: '/api/events', guards: forPage, noHead: true, get: noEvents },
     { path: '/api/openapi.json', guards: forPage, get: description },
+    ...handed(hasRooms ? V1 : [], forPage),
     ...handed(AGENTS, [origin(originPolicy), credential])
   ], { log, first: [host] })
 }

@@ -1,11 +1,14 @@
 import { createEntry } from './entry'
 import { LOG } from './log'
 import type { QueueObject } from './queue-object'
+import { hasRooms, type RoomsEnv } from './rooms/objects'
 import { readSettings, type SettingsEnv } from './settings'
 
 export { QueueObject } from './queue-object'
+export { RegistryObject } from './rooms/registry-object'
+export { RoomObject } from './rooms/room-object'
 
-interface Env extends SettingsEnv { QUEUE: DurableObjectNamespace<QueueObject> }
+interface Env extends SettingsEnv, Partial<RoomsEnv> { QUEUE: DurableObjectNamespace<QueueObject> }
 
 const queueOf = (env: Env): DurableObjectStub<QueueObject> => env.QUEUE.get(env.QUEUE.idFromName(readSettings(env).queue))
 
@@ -13,7 +16,7 @@ let entry: ReturnType<typeof createEntry> | undefined
 
 /** Made with the first request: before that, a Worker may neither draw random numbers nor read its settings. */
 function entryOf (env: Env): ReturnType<typeof createEntry> {
-  entry ??= createEntry({ settings: readSettings(env), queue: request => queueOf(env).fetch(request), log: LOG })
+  entry ??= createEntry({ settings: readSettings(env), queue: request => queueOf(env).fetch(request), hasRooms: hasRooms(env), log: LOG })
   return entry
 }
 

@@ -1,4 +1,5 @@
 import { BODY_LIMIT, bodyText, judge, requireJson } from '../lib/bodies'
+import { ReadyroomError } from '../lib/errors'
 import { httpRefusal } from '../lib/http-refusals'
 import type { Static, TSchema } from 'typebox'
 
@@ -11,18 +12,22 @@ async function * arriving (body: ReadableStream<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
+const tooLarge = (limit: number): ReadyroomError => limit === BODY_LIMIT
+  ? httpRefusal('tooLarge')
+  : new ReadyroomError('TOO_LARGE', `The body may have at most ${limit.toLocaleString('en-US')} bytes.`)
+
 /**
  * The bytes of a body that says it is JSON.
  * @throws UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST. @throws TOO_LARGE, before it is read where it says how long it is, and never later than at the limit.
  */
-export async function readBytes ({ headers, body }: Request): Promise<Uint8Array> {
+export async function readBytes ({ headers, body }: Request, limit = BODY_LIMIT): Promise<Uint8Array> {
   requireJson(headers.get('content-type'), headers.get('content-encoding'))
-  if (Number(headers.get('content-length')) > BODY_LIMIT) throw httpRefusal('tooLarge')
+  if (Number(headers.get('content-length')) > limit) throw tooLarge(limit)
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of body === null ? [] : arriving(body)) {
     length += chunk.byteLength
-    if (length > BODY_LIMIT) throw httpRefusal('tooLarge')
+    if (length > limit) throw tooLarge(limit)
     chunks.push(chunk)
   }
   const bytes = new Uint8Array(length)
@@ -35,8 +40,8 @@ export async function readBytes ({ headers, body }: Request): Promise<Uint8Array
 }
 
 /** A body, judged. @throws BAD_REQUEST, and what `readBytes` throws. */
-export async function readBody<const S extends TSchema> (request: Request, schema: S): Promise<Static<S>> {
-  const bytes = await readBytes(request)
+export async function readBody<const S extends TSchema> (request: Request, schema: S, limit = BODY_LIMIT): Promise<Static<S>> {
+  const bytes = await readBytes(request, limit)
   if (bytes.byteLength === 0) throw httpRefusal('emptyBody')
   const text = bodyText(bytes)
   let value: unknown

@@ -1,95 +1,131 @@
-import { judge } from '../lib/bodies'
+import { judge, BODY_LIMIT } from '../lib/bodies'
 import type { Desk } from '../lib/desk'
+import type { Doors } from '../lib/doors'
+import { ReadyroomError } from '../lib/errors'
 import type { McpLog } from '../lib/mcp'
 import { createMcpHttp, opened } from '../lib/mcp-http'
 import { auditPage, HISTORY_PAGE } from '../lib/pages'
-import type { Principal } from '../lib/principal'
+import { may, type Principal } from '../lib/principal'
+import { PrincipalDesk } from '../lib/principal-desk'
+import { uploadLimit } from '../lib/room/http'
+import { isTokenShaped } from '../lib/room/token-book'
 import { streamOf } from '../lib/stream-path'
+import { bearerOf } from '../lib/token'
 import { AnswerBodySchema, AuditQuerySchema, HistoryQuerySchema, NoQuerySchema, TicketParamsSchema, UndoBodySchema } from '../schemas/api'
 import { readBody, readBytes, readQuery } from './request-body'
-import { createRoutes, json, type Handler, type Route, type Routed, type RoutesLog } from './routes'
+import { createRoutes, json, type Handler, type Route, type RoutesLog } from './routes'
+import { V1, v1Handlers, type Door, type For } from './v1'
 
 export interface RouterOptions {
   desk: Desk
   version: string
-  /** Who acts: whoever may not is stopped by the entry. */
-  principal: Principal
+  /** Who somebody is, and what is theirs. */
+  doors: Doors
+  /** Whether a minted token may administer identity and rooms. */
+  adminApi: boolean
   log: RoutesLog & McpLog
   /** The longest wait, in milliseconds. Unset means that of the contract. */
   maxWaitMs?: number | undefined
 }
 
-/** An address of the queue, and the methods that it has. The entry guards these and no others. */
-export interface Address { path: string, methods: ReadonlyArray<'get' | 'post'> }
-
-export const API = {
-  '/api/tickets': ['get'],
-  '/api/tickets/:id': ['get'],
-  '/api/history': ['get'],
-  '/api/audit': ['get'],
-  '/api/answer': ['post'],
-  '/api/undo': ['post']
-} as const satisfies Record<string, Address['methods']>
+export const API: readonly Door[] = [
+  { method: 'get', path: '/api/tickets', scope: 'tickets:read' },
+  { method: 'get', path: '/api/tickets/:id', scope: 'tickets:read' },
+  { method: 'get', path: '/api/history', scope: 'tickets:read' },
+  // The whole record, of every room.
+  { method: 'get', path: '/api/audit', scope: 'server:admin' },
+  { method: 'post', path: '/api/answer', scope: 'tickets:answer' },
+  { method: 'post', path: '/api/undo', scope: 'tickets:answer' }
+]
 
 /** With the stream behind it, or without. */
-export const AGENTS = { '/mcp/*': ['post'] } as const satisfies Record<string, Address['methods']>
+export const AGENTS: readonly Door[] = [{ method: 'post', path: '/mcp/*' }]
+
+/** Doors by their address, each with its methods: what the entry guards and the queue answers. */
+export function addresses (doors: readonly Door[], handle: (door: Door) => Handler): Route[] {
+  const routes = new Map<string, Route>()
+  for (const door of doors) {
+    const { method, path, noHead = false } = door
+    routes.set(path, { path, ...routes.get(path), [method]: handle(door), ...(noHead && { noHead }) })
+  }
+  return [...routes.values()]
+}
 
 /** What stands behind `/mcp/`, as it came. */
 const tailOf = ({ url }: Request): string => new URL(url).pathname.slice('/mcp/'.length)
 
-/** The tickets and MCP: what needs the desk. Host, Origin and credential are checked before. */
-export function createRouter ({ desk, version, principal, log, maxWaitMs }: RouterOptions): { fetch (request: Request): Promise<Response> } {
+/** The tickets, the rooms and MCP: what needs the desks. Host and Origin are checked before, and whatever can be no credential is stopped there. */
+export function createRouter ({ desk, version, doors, adminApi, log, maxWaitMs }: RouterOptions): { fetch (request: Request): Promise<Response> } {
   const answerMcp = createMcpHttp({ desk, version, maxWaitMs, log })
+  const { identity, rooms } = doors
+  const deskOf = (principal: Principal): PrincipalDesk => new PrincipalDesk(desk, principal)
 
-  const handlers: Record<keyof typeof API | keyof typeof AGENTS, Handler> = {
-    async '/api/tickets' (request) {
+  /** Tokens are learnt with the first one that is shown: without any, no room wakes. */
+  async function principalOf ({ headers }: Request): Promise<Principal> {
+    const authorization = headers.get('authorization')
+    if (isTokenShaped(bearerOf(authorization) ?? '')) await rooms?.open()
+    return identity.ofRequest(authorization, () => {})
+  }
+
+  const handlers = new Map<string, For>(rooms === undefined ? [] : v1Handlers({ doors, rooms, adminApi, log }))
+  const tickets: Record<string, For> = {
+    async 'GET /api/tickets' (request, principal) {
       readQuery(request, NoQuerySchema)
-      return json(await desk.list())
+      return json(await deskOf(principal).list())
     },
 
-    async '/api/tickets/:id' (request) {
+    async 'GET /api/tickets/:id' (request, principal) {
       const { id } = judge(TicketParamsSchema, { id: decodeURIComponent(request.params['id']!) }, 'params')
       readQuery(request, NoQuerySchema)
-      return json(await desk.get(id))
+      return json(await deskOf(principal).get(id))
     },
 
-    async '/api/history' (request) {
+    async 'GET /api/history' (request, principal) {
       const { before, limit = HISTORY_PAGE } = readQuery(request, HistoryQuerySchema)
-      return json(await desk.history(before, limit))
+      return json(await deskOf(principal).history(before, limit))
     },
 
-    async '/api/audit' (request) {
+    async 'GET /api/audit' (request) {
       const { after, limit } = readQuery(request, AuditQuerySchema)
       return json(await auditPage(desk, after, limit))
     },
 
-    async '/api/answer' (request) {
+    async 'POST /api/answer' (request, principal) {
       const { id, answer, answered_by: label } = await readBody(request, AnswerBodySchema)
       readQuery(request, NoQuerySchema)
-      return json(await desk.answer(id, answer, principal, label))
+      return json(await deskOf(principal).answer(id, answer, label))
     },
 
-    async '/api/undo' (request) {
+    async 'POST /api/undo' (request, principal) {
       const { id } = await readBody(request, UndoBodySchema)
       readQuery(request, NoQuerySchema)
-      return json(await desk.undo(id, principal))
+      return json(await deskOf(principal).undo(id))
     },
 
-    async '/mcp/*' (request) {
+    async 'POST /mcp/*' (request, principal) {
+      const isOwner = principal.kind === 'owner'
+      const stream = streamOf(tailOf(request)) ?? (isOwner ? undefined : principal.name)
+      // Only whoever has the room's tools puts files into it.
+      const limit = isOwner || rooms === undefined ? BODY_LIMIT : Math.max(BODY_LIMIT, uploadLimit(rooms.maxFileBytes))
       const { status, headers, body } = await answerMcp({
         url: request.url,
         header: name => request.headers.get(name) ?? undefined,
-        body: await readBytes(request),
-        stream: streamOf(tailOf(request)),
+        body: await readBytes(request, limit),
+        stream,
+        caller: doors.callerOf(principal, stream),
         signal: request.signal
       })
       return new Response(body instanceof ReadableStream ? opened(body) : body, { status, headers })
     }
   }
+  for (const [name, handle] of Object.entries(tickets)) handlers.set(name, handle)
 
-  const routes = Object.entries({ ...API, ...AGENTS }).map(([path, methods]): Route => ({
-    path,
-    ...Object.fromEntries(methods.map(method => [method, (request: Routed) => handlers[path as keyof typeof handlers](request)]))
-  }))
-  return createRoutes(routes, { log })
+  const handle = ({ method, path, scope }: Door): Handler => async request => {
+    const principal = await principalOf(request)
+    if (scope !== undefined && !may(principal, scope)) {
+      throw new ReadyroomError('FORBIDDEN_SCOPE', `This needs the scope ${scope}, which the token of ${principal.name} (${principal.kind}) does not have.`)
+    }
+    return handlers.get(`${method.toUpperCase()} ${path}`)!(request, principal)
+  }
+  return createRoutes(addresses([...API, ...rooms === undefined ? [] : V1, ...AGENTS], handle), { log })
 }

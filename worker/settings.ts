@@ -1,5 +1,5 @@
 import type { OriginPolicy } from '../lib/origin'
-import { badSetting, readOrigins, readPolicy, readSources, readToken, tokenWarning } from '../lib/settings'
+import { badSetting, readOrigins, readPolicy, readSources, readSwitch, readToken, tokenWarning } from '../lib/settings'
 
 /** The secret and the variables of a deployment, as text. */
 export interface SettingsEnv {
@@ -8,6 +8,7 @@ export interface SettingsEnv {
   READYROOM_ALLOWED_ORIGINS?: string
   READYROOM_ORIGIN_POLICY?: string
   READYROOM_FRAME_ANCESTORS?: string
+  READYROOM_ADMIN_API?: string
 }
 
 /** What a deployment runs with. Read once, when it wakes. */
@@ -19,6 +20,8 @@ export interface Settings {
   allowedOrigins: string[]
   originPolicy: OriginPolicy
   frameAncestors: string[]
+  /** Whether a minted token may administer identity and rooms. The owner's secret always may: there is no other way in. */
+  adminApi: boolean
   /** What the person should know, though it runs all the same. */
   warning: string | undefined
 }
@@ -53,6 +56,7 @@ export function readSettings (env: SettingsEnv): Settings {
     allowedOrigins: setting('READYROOM_ALLOWED_ORIGINS', readOrigins) ?? [],
     originPolicy: setting('READYROOM_ORIGIN_POLICY', readPolicy) ?? 'strict',
     frameAncestors: setting('READYROOM_FRAME_ANCESTORS', readSources) ?? [],
+    adminApi: setting('READYROOM_ADMIN_API', readSwitch) ?? false,
     warning: token === undefined ? undefined : tokenWarning(token)
   }
 }

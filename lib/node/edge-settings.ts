@@ -1,5 +1,4 @@
-import { readHosts, words } from '../settings'
-import { readSwitch } from './settings'
+import { readHosts, readSwitch, words } from '../settings'
 
 // The settings of the edge and of the rooms: variables only, since none of them is changed from one start to the next.
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { isAbsolute, join, resolve } from 'node:path'
 import { checkStream } from '../lifecycle'
 import { isLoopbackName } from '../origin'
-import { words } from '../settings'
+import { SWITCH, words } from '../settings'
 import { parse } from '../validate'
 import { StreamSchema } from '../../schemas/ticket'
 
@@ -50,14 +50,6 @@ export function readStateDir (text: string, { cwd, home }: { cwd: string, home: 
 }
 
 const PROXY_WORDS = ['loopback', 'linklocal', 'uniquelocal']
-
-const SWITCH = new Map([...['off', 'false', 'no', '0'].map(word => [word, false] as const), ...['on', 'true', 'yes', '1'].map(word => [word, true] as const)])
-
-export function readSwitch (text: string): boolean {
-  const on = SWITCH.get(text.trim().toLowerCase())
-  if (on === undefined) throw new Error('it must be on or off')
-  return on
-}
 
 export function readTools (text: string): 'decisions' | 'room' | 'all' {
   const set = text.trim().toLowerCase()

@@ -164,7 +164,7 @@ export class RoomDesk {
       }
       actor = { name, kind: 'agent', admin: false }
     }
-    return { actor, room, now: this.#now() }
+    return { actor, room, now: this.#now(), ...(principal.token !== undefined && { token: principal.token }) }
   }
 
   /**

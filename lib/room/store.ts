@@ -80,7 +80,10 @@ export type InputOf<N extends CommandName> = Parameters<Commands[N]>[1]
 export type OutputOf<N extends CommandName> = ReturnType<Commands[N]> extends Steps<infer Output> ? Output : never
 
 /** A call as whoever makes it knows it. */
-export type CallHead = Omit<Call, 'events'>
+export interface CallHead extends Omit<Call, 'events'> {
+  /** The number of the caller's token, where it came with one: a room that lives apart from the tokens looks again whether it counts. */
+  token?: number
+}
 
 export interface Outcome<T> {
   result: T

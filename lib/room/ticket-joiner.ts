@@ -9,10 +9,18 @@ const RETRY_MS = 1_000
 /** The longest a timer may be set for, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
+function byTimer (ms: number, look: () => void): () => void {
+  const timer = setTimeout(look, ms)
+  timer.unref?.()
+  return () => { clearTimeout(timer) }
+}
+
 export interface TicketJoinerOptions {
   desk: Desk
   rooms: RoomDesk
   log: { warn (details: object, message: string): void }
+  /** Arranges a later look, in milliseconds, and returns how to take it back. Left out, a timer of this process. */
+  later?: ((ms: number, look: () => void) => () => void) | undefined
 }
 
 /**
@@ -26,17 +34,19 @@ export class TicketJoiner {
   readonly #rooms: RoomDesk
   readonly #log: TicketJoinerOptions['log']
   #stop: (() => void) | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #later: NonNullable<TicketJoinerOptions['later']>
+  #takeBack: () => void = () => {}
   #under: Promise<void> = Promise.resolve()
   #applied = 0
   #running = false
   #again = false
   #closed = false
 
-  constructor ({ desk, rooms, log }: TicketJoinerOptions) {
+  constructor ({ desk, rooms, log, later = byTimer }: TicketJoinerOptions) {
     this.#desk = desk
     this.#rooms = rooms
     this.#log = log
+    this.#later = later
   }
 
   /** Resolves when everything that was in the audit log is in the rooms. */
@@ -56,7 +66,7 @@ export class TicketJoiner {
   async close (): Promise<void> {
     this.#closed = true
     this.#stop?.()
-    clearTimeout(this.#timer)
+    this.#takeBack()
     await this.#under
   }
 
@@ -90,7 +100,7 @@ export class TicketJoiner {
 
   /** One timer, for the next ticket that expires, while somebody waits for one. */
   async #arm (): Promise<void> {
-    clearTimeout(this.#timer)
+    this.#takeBack()
     const { tickets } = await this.#rooms.run('awaitedTickets', this.#rooms.system(), {})
     if (tickets.length === 0 && !this.#rooms.isWatched) return
     const due = this.#desk.untilNextExpiry()
@@ -102,9 +112,8 @@ export class TicketJoiner {
 
   #setTimer (ms: number, then: () => void): void {
     if (this.#closed) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(then, Math.min(Math.max(ms, 10), MAX_TIMER_MS))
-    this.#timer.unref?.()
+    this.#takeBack()
+    this.#takeBack = this.#later(Math.min(Math.max(ms, 10), MAX_TIMER_MS), then)
   }
 
   /** Tasks that wait for a ticket that was never enqueued, as after a crash between the two. */

@@ -12,6 +12,9 @@ export function newToken (): string {
   return PREFIX + btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
+/** Whether a text has the form of a token: what has not need not be looked up anywhere. */
+export const isTokenShaped = (text: string): boolean => /^rr_[\w-]{43}$/.test(text)
+
 /** SHA-256 of a token, hex. Enough for a secret of 256 random bits: there is nothing to guess slowly. */
 export const hashOf = (token: string): string => bytesToHex(sha256(utf8ToBytes(token)))
 

@@ -53,6 +53,8 @@ export interface WorkerOptions {
   persist?: string
   modules?: Module[]
   className?: string
+  /** Whether it has rooms, as a deployment of this release has; a module of one object alone has none. */
+  rooms?: boolean
 }
 
 export interface RunningWorker {
@@ -69,7 +71,7 @@ export interface RunningWorker {
 export const TOKEN = 'the-token-of-every-other-test-0123456789'
 
 /** The Worker in real workerd, on a free port of the loopback. */
-export async function startWorker (t: Teardown, { env = {}, persist, modules, className = 'QueueObject' }: WorkerOptions = {}): Promise<RunningWorker> {
+export async function startWorker (t: Teardown, { env = {}, persist, modules, className = 'QueueObject', rooms = className === 'QueueObject' }: WorkerOptions = {}): Promise<RunningWorker> {
   const runtime = new Miniflare(convertV4MiniflareOptions({
     name: 'readyroom',
     host: '127.0.0.1',
@@ -77,7 +79,10 @@ export async function startWorker (t: Teardown, { env = {}, persist, modules, cl
     unsafeInspectDurableObjects: true,
     modules: modules ?? await buildWorker(),
     ...await runtimeOptions(),
-    durableObjects: { QUEUE: { className, useSQLite: true } },
+    durableObjects: {
+      QUEUE: { className, useSQLite: true },
+      ...(rooms && { ROOM: { className: 'RoomObject', useSQLite: true }, REGISTRY: { className: 'RegistryObject', useSQLite: true } })
+    },
     ...(persist !== undefined && { resourcePersistencePath: persist, durableObjectsPersist: persist }),
     bindings: Object.fromEntries(Object.entries({ READYROOM_TOKEN: TOKEN, ...env }).filter(([, value]) => value !== undefined))
   }))

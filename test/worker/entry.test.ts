@@ -9,7 +9,8 @@ import { enqueue, request } from '../helpers/worker-client'
 
 const GUARDED: Array<[string, string]> = [
   ['GET', '/api/tickets'], ['GET', '/api/tickets/some'], ['GET', '/api/history'], ['GET', '/api/audit'], ['GET', '/api/events'],
-  ['POST', '/api/answer'], ['POST', '/api/undo'], ['POST', '/mcp'], ['POST', '/mcp/agent']
+  ['POST', '/api/answer'], ['POST', '/api/undo'], ['POST', '/mcp'], ['POST', '/mcp/agent'],
+  ['GET', '/v1/messages'], ['POST', '/v1/messages'], ['GET', '/v1/stream'], ['POST', '/v1/admin/list']
 ]
 
 t.test('until the secret is set nobody may act, and every refusal says how to set it', async t => {

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ReadyroomError } from '../../errors'
+import { fromAcross } from '../../room/across'
 import type { CallHead, CommandName, InputOf, Outcome, OutputOf, RoomStore } from '../../room/store'
 import type { FromThread, ToThread } from './thread'
 
@@ -96,9 +97,7 @@ export class SqliteRoomStore implements RoomStore {
     this.#pending.delete(message.id)
     if (pending === undefined) return
     if ('ok' in message) return pending.resolve(message.ok)
-    const { code, message: text, detail } = message.error
-    const cause = detail === undefined ? undefined : new Error(detail)
-    pending.reject(code === 'INTERNAL' ? Object.assign(new Error(text), { cause }) : new ReadyroomError(code, text, { cause }))
+    pending.reject(fromAcross(message.error))
   }
 
   #fail (err: Error): void {

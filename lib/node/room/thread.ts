@@ -1,21 +1,11 @@
 // The thread that has the database of the rooms: whatever it costs there, no decision waits for it.
 import { parentPort, workerData } from 'node:worker_threads'
-import { ReadyroomError, type ErrorCode } from '../../errors'
+import { toAcross, type ErrorAcross } from '../../room/across'
 import { RoomEngine, type Job } from './engine'
 
 export type ToThread = ({ id: number } & Job) | { id: number, backup: string } | { id: number, close: true }
 
-/** An error as it crosses between threads. */
-export interface ErrorAcross { code: ErrorCode, message: string, detail?: string }
-
 export type FromThread = { id: number, ok: unknown } | { id: number, error: ErrorAcross } | { opened: true } | { failed: string }
-
-function across (err: unknown): ErrorAcross {
-  const { message, stack, cause } = err as Error
-  const named = err instanceof ReadyroomError
-  const detail = named ? cause && String(cause) : stack
-  return { code: named ? err.code : 'INTERNAL', message, ...(typeof detail === 'string' && { detail }) }
-}
 
 const port = parentPort
 if (port !== null) {
@@ -30,7 +20,7 @@ if (port !== null) {
       for (let next = batch[at]; next !== undefined && 'name' in next; next = batch[++at]) jobs.push(next)
       engine.runAll(jobs).forEach((outcome, index) => {
         const { id } = jobs[index]!
-        say('ok' in outcome ? { id, ok: outcome.ok } : { id, error: across(outcome.error) })
+        say('ok' in outcome ? { id, ok: outcome.ok } : { id, error: toAcross(outcome.error) })
       })
       const other = batch[at++]
       if (other === undefined) break
@@ -42,7 +32,7 @@ if (port !== null) {
         }
         say({ id: other.id, ok: null })
       } catch (err) {
-        say({ id: other.id, error: across(err) })
+        say({ id: other.id, error: toAcross(err) })
       }
     }
   }

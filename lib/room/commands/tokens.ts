@@ -106,7 +106,7 @@ export const listTokens: Command<{ revoked?: boolean }, { tokens: TokenView[], r
 }
 
 /** Wherever it has been: a grant for all rooms names none. */
-function * gone (call: Call, agent: string): Steps<void> {
+export function * gone (call: Call, agent: string): Steps<void> {
   const rooms = yield * all(db.selectFrom('cursors').select('room').where('agent', '=', agent).orderBy('room'))
   for (const { room } of rooms) yield * leave({ ...call, room }, agent)
 }

@@ -1,0 +1,40 @@
+import type { RoomInfo } from '../../schemas/room'
+import type { CallHead, CommandName, Outcome } from '../../lib/room/store'
+import type { Answer } from './engine'
+import type { TokenSet } from './mirror'
+
+// How the objects of the rooms call each other. What crosses is data: see engine.
+
+export interface Job {
+  /** Which Ready Room of the deployment it is: each queue has its own rooms. */
+  queue: string
+  name: CommandName
+  call: CallHead
+  input: unknown
+}
+
+export interface RoomStub {
+  run (job: Job): Promise<Answer<Outcome<unknown>>>
+  /** The registry's word on who holds a token. Says what it added to the room's log. */
+  learn (room: string, tokens: TokenSet, now: number): Promise<Answer<Outcome<null>>>
+}
+
+export interface RegistryStub {
+  run (job: Job): Promise<Answer<Outcome<unknown>>>
+  tokensFor (room: string): Promise<TokenSet>
+  /** What a room says of itself, for the list of rooms. */
+  noteRoom (info: RoomInfo): Promise<Answer<null>>
+  forgetRoom (room: string): Promise<Answer<null>>
+}
+
+/** The bindings of a deployment that has rooms. */
+export interface RoomsEnv { ROOM: DurableObjectNamespace, REGISTRY: DurableObjectNamespace }
+
+/** One that was set up before there were rooms has none, until its bindings are added. */
+export const hasRooms = (env: Partial<RoomsEnv>): env is RoomsEnv => env.ROOM !== undefined && env.REGISTRY !== undefined
+
+export const roomStub = ({ ROOM }: Pick<RoomsEnv, 'ROOM'>, queue: string, room: string): RoomStub =>
+  ROOM.get(ROOM.idFromName(JSON.stringify([queue, room]))) as unknown as RoomStub
+
+export const registryStub = ({ REGISTRY }: Pick<RoomsEnv, 'REGISTRY'>, queue: string): RegistryStub =>
+  REGISTRY.get(REGISTRY.idFromName(queue)) as unknown as RegistryStub

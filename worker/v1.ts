@@ -1,0 +1,154 @@
+import { BODY_LIMIT, judge } from '../lib/bodies'
+import type { Doors } from '../lib/doors'
+import { ReadyroomError } from '../lib/errors'
+import { may, type Principal, type Scope } from '../lib/principal'
+import { RoomAdmin } from '../lib/room/admin'
+import { changeNote, FROM_AFAR } from '../lib/room/admin-http'
+import type { RoomDesk } from '../lib/room/desk'
+import { exportText } from '../lib/room/export'
+import { attentionIn, downloadHeaders, exportHeaders, moveCursor, reportAttention, unreadOf, uploadLimit, whoAmI } from '../lib/room/http'
+import { ROOM_TOOLS, type RoomTool } from '../lib/room/tools'
+import { ADMIN, type AdminName } from '../schemas/admin'
+import { NoQuerySchema } from '../schemas/api'
+import {
+  AttentionBodySchema, AttentionQuerySchema, CursorBodySchema, ExportQuerySchema, FileParamsSchema, FileQuerySchema, StreamQuerySchema,
+  UnreadQuerySchema
+} from '../schemas/v1'
+import { readBody, readQuery } from './request-body'
+import { json, type Routed, type RoutesLog } from './routes'
+
+/** A handler of somebody who has been let in and may. */
+export type For = (request: Routed, principal: Principal) => Response | Promise<Response>
+
+export interface Door {
+  method: 'get' | 'post'
+  path: string
+  /** None: whoever is let in. */
+  scope?: Scope
+  noHead?: boolean
+}
+
+/** A way to poll, for whoever asks for a stream, in seconds. */
+const POLL_S = 15
+
+const tool = ({ name, scope, route: { method, path } }: RoomTool): Door =>
+  ({ method: method === 'GET' ? 'get' : 'post', path: `/v1${path}`, scope, ...(name === 'wait_for_change' && { noHead: true }) })
+
+const reads = (path: string, noHead = false): Door => ({ method: 'get', path: `/v1${path}`, scope: 'room:read', ...(noHead && { noHead }) })
+
+/** Every address of the room. Which ones there are is all that the entry knows of them. */
+export const V1: readonly Door[] = [
+  ...ROOM_TOOLS.map(tool),
+  reads('/rooms'),
+  reads('/unread'),
+  { method: 'post', path: '/v1/cursor', scope: 'room:read' },
+  reads('/export', true),
+  reads('/attention'),
+  { method: 'post', path: '/v1/attention', scope: 'room:read' },
+  reads('/stream', true),
+  reads('/files/:id'),
+  ...FROM_AFAR.map((name): Door => ({ method: 'post', path: `/v1/admin/${name}` }))
+]
+
+export interface V1Options {
+  doors: Doors
+  rooms: RoomDesk
+  /** Whether a minted token may administer. */
+  adminApi: boolean
+  log: RoutesLog
+}
+
+function callTool ({ doors, rooms }: V1Options, { name, route, inputSchema }: RoomTool): For {
+  const limit = name === 'put_file' ? Math.max(BODY_LIMIT, uploadLimit(rooms.maxFileBytes)) : BODY_LIMIT
+  return async (request, principal) => {
+    let args: unknown
+    if (route.method === 'GET') args = readQuery(request, inputSchema)
+    else {
+      args = await readBody(request, inputSchema, limit)
+      readQuery(request, NoQuerySchema)
+    }
+    const result = await rooms.call(name, args, { principal, tickets: doors.deskOf(principal), signal: request.signal })
+    // It may have been waited for, and the token revoked meanwhile.
+    if (!doors.identity.isLive(principal)) throw new ReadyroomError('UNAUTHORIZED', 'The token was revoked while this was waited for.')
+    return json(result)
+  }
+}
+
+/** The owner's secret mints the first token; afterwards a token that administers the server may, where it was switched on. */
+function administer (admin: RoomAdmin, name: AdminName, { adminApi, log }: V1Options): For {
+  return async (request, principal) => {
+    if (principal.kind !== 'owner' && !adminApi) {
+      throw new ReadyroomError('FORBIDDEN_SCOPE', 'Here only the owner\'s secret administers: set READYROOM_ADMIN_API = "on" to let a token do it that has server:admin.')
+    }
+    if (!may(principal, 'server:admin')) {
+      throw new ReadyroomError('FORBIDDEN_SCOPE', `This needs the scope server:admin, which the token of ${principal.name} (${principal.kind}) does not have.`)
+    }
+    const input = await readBody(request, ADMIN[name].input)
+    readQuery(request, NoQuerySchema)
+    const result = await admin.run(name, input)
+    const note = changeNote(name, input, { actor: principal.name, address: request.headers.get('cf-connecting-ip') ?? 'unknown' })
+    if (note !== undefined) log.warn(note.fields, note.message)
+    return json(result)
+  }
+}
+
+/** The room over HTTP: what plugins/v1 does on Node, by method and address. */
+export function v1Handlers (options: V1Options): Map<string, For> {
+  const { rooms, doors } = options
+  const admin = new RoomAdmin(rooms)
+  const handlers = new Map<string, For>()
+  for (const tool of ROOM_TOOLS) handlers.set(`${tool.route.method} /v1${tool.route.path}`, callTool(options, tool))
+  for (const name of FROM_AFAR) handlers.set(`POST /v1/admin/${name}`, administer(admin, name, options))
+  const others: Record<string, For> = {
+    async 'GET /v1/rooms' (request, principal) {
+      readQuery(request, NoQuerySchema)
+      return json(await whoAmI(rooms, principal))
+    },
+    'GET /v1/unread': async (request, principal) => json(await unreadOf(rooms, principal, readQuery(request, UnreadQuerySchema))),
+    async 'POST /v1/cursor' (request, principal) {
+      const body = await readBody(request, CursorBodySchema)
+      readQuery(request, NoQuerySchema)
+      return json(await moveCursor(rooms, principal, body))
+    },
+    'GET /v1/attention': async (request, principal) => json(await attentionIn(rooms, principal, readQuery(request, AttentionQuerySchema))),
+    async 'POST /v1/attention' (request, principal) {
+      const body = await readBody(request, AttentionBodySchema)
+      readQuery(request, NoQuerySchema)
+      return json(await reportAttention(rooms, principal, body))
+    },
+    async 'GET /v1/export' (request, principal) {
+      const { room, format = 'jsonl' } = readQuery(request, ExportQuerySchema)
+      const head = await rooms.enter(principal, room)
+      // A room that is not there is refused before anything is sent.
+      await rooms.run('getRoomInfo', head, {})
+      const pages = exportText(rooms, head, format)
+      const encoder = new TextEncoder()
+      const body = new ReadableStream<Uint8Array>({
+        async pull (controller) {
+          const { done, value } = await pages.next()
+          if (done) return controller.close()
+          // What ends with a failure is seen to be cut off.
+          if (!doors.identity.isLive(principal)) throw new ReadyroomError('UNAUTHORIZED', 'The token was revoked while this was read.')
+          controller.enqueue(encoder.encode(value))
+        }
+      })
+      return new Response(body, { headers: exportHeaders(head.room, format) })
+    },
+    /** A stream held open would keep the objects awake for every watcher, day and night. */
+    async 'GET /v1/stream' (request, principal) {
+      const { room } = readQuery(request, StreamQuerySchema)
+      rooms.roomOf(principal, room)
+      return new Response('No event stream here: poll GET /v1/unread.\n',
+        { status: 501, headers: { 'content-type': 'text/plain; charset=utf-8', 'retry-after': String(POLL_S) } })
+    },
+    async 'GET /v1/files/:id' (request, principal) {
+      const { id } = judge(FileParamsSchema, { id: decodeURIComponent(request.params['id']!) }, 'params')
+      const { room } = readQuery(request, FileQuerySchema)
+      const head = await rooms.enter(principal, room)
+      const { file, content } = await rooms.run('readFile', head, { file_id: id })
+      return new Response(content as Uint8Array<ArrayBuffer>, { headers: downloadHeaders(file) })
+    }
+  }
+  for (const [name, handle] of Object.entries(others)) handlers.set(name, handle)
+  return handlers
+}
