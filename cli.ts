@@ -76,6 +76,7 @@ async function execute (line: CommandLine): Promise<number | undefined> {
 
 /** Loaded when it is asked for: an agent's process never is, and has no time to lose. */
 async function setUp (line: CommandLine): Promise<number> {
+  if (line.hook) return setUpHook(line)
   const [{ instructions, setup }, { setupOptions }, { CLIENTS }] = await Promise.all([
     import('./lib/node/commands/setup'), import('./lib/node/commands/setup-options'), import('./lib/node/clients/clients')
   ])
@@ -86,6 +87,22 @@ async function setUp (line: CommandLine): Promise<number> {
   const { platform, execPath, execArgv, argv, env } = process
   const started = { platform, execPath, execArgv, script: resolve(argv[1] ?? '') }
   return setup({ ...setupOptions({ line, config, started, place: { platform, env, home: homedir(), cwd } }), out, note })
+}
+
+async function setUpHook ({ scope = 'user', write, url }: CommandLine): Promise<number> {
+  const [{ setupHook }, { invocation, readAddress }] = await Promise.all([import('./lib/node/commands/setup-hook'), import('./lib/node/clients/way')])
+  const { platform, execPath, execArgv, argv, env } = process
+  const words = ['setup', 'hook', ...scope === 'user' ? [] : ['--scope', scope], ...url === undefined ? [] : ['--url', url], '--write']
+  return setupHook({
+    scope,
+    place: { platform, env, home: homedir(), cwd: workingFolder() },
+    write: write === true,
+    node: execPath,
+    ...(url !== undefined && { from: { url: readAddress(url).base, token: env['READYROOM_AGENT_TOKEN']?.trim() || undefined } }),
+    again: [...invocation({ platform, execPath, execArgv, script: resolve(argv[1] ?? '') }), ...words],
+    out: outputTo(process.stdout),
+    note
+  })
 }
 
 async function administer ({ flags, json, admin: call }: CommandLine): Promise<number> {

@@ -21,6 +21,8 @@ export interface CommandLine {
   since?: string
   /** What `setup` is about; unset where only its instructions are wanted. */
   client?: ClientName
+  /** `setup hook`: what Claude Code runs, and not an entry of MCP. */
+  hook?: true
   scope?: Scope
   write?: true
   instructions?: true
@@ -118,6 +120,7 @@ export function readCommandLine (argv: string[]): CommandLine {
     ...(head !== undefined && { head: readHead(head, verify) }),
     ...(since !== undefined && { since: readSince(since) }),
     ...(isOneOf(CLIENT_NAMES, client) && { client }),
+    ...(client === 'hook' && { hook: true as const }),
     ...(isOneOf(SCOPES, scope) && { scope }),
     ...(url !== undefined && { url }),
     ...(write && { write }),
@@ -143,7 +146,8 @@ function checkSetup (client: string | undefined, values: ReturnType<typeof parse
   const { scope, url, write, instructions, 'inline-token': inlineToken, token } = values
   // What is no client may be a piece of a token that was not quoted.
   const got = client === undefined || token !== undefined ? '' : ` is not ${JSON.stringify(client.slice(0, 100))}: it`
-  if (client === undefined ? !instructions : !isOneOf(CLIENT_NAMES, client)) throw usage(`The client behind setup${got} must be one of ${CLIENT_NAMES.join(', ')}`)
+  if (client === undefined ? !instructions : !isOneOf([...CLIENT_NAMES, 'hook'], client)) throw usage(`The client behind setup${got} must be one of ${CLIENT_NAMES.join(', ')}, or hook`)
+  if (client === 'hook' && (instructions || inlineToken)) throw usage('setup hook takes --write, --scope and --url')
   if (scope !== undefined && !isOneOf(SCOPES, scope)) throw usage(`--scope is ${JSON.stringify(scope.slice(0, 100))}: it must be user, for everything you do, or project, for this folder`)
   if (instructions && write) throw usage('--instructions prints a paragraph, and goes without --write')
   if (inlineToken && scope === 'project') throw usage('--inline-token goes without --scope project: that file is for everybody who works on the project')

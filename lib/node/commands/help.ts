@@ -88,6 +88,7 @@ their processes takes over, and this says so. Exit code 0 also where none runs, 
 `,
   setup: `readyroom setup CLIENT [--write] [--scope user|project] [--url ADDRESS] [--stream NAME]
 readyroom setup [CLIENT] --instructions
+readyroom setup hook [--write] [--scope user|project] [--url ADDRESS]
 
 Prints the entry with which a client finds Ready Room, or puts it into the client's settings. CLIENT is claude, codex,
 gemini, cursor, vscode or opencode. Whatever else stands in the settings stays as it is, comments too; a file that is
