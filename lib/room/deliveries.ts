@@ -1,6 +1,7 @@
 import type { RoomEvent } from '../../schemas/room'
 import type { Ticket } from '../../schemas/ticket'
 import type { AgentDesk } from '../desk'
+import { letEnd } from '../timers'
 import type { DeliveryMark } from './commands/deliveries'
 
 /** How soon a database that could not save is tried again, in milliseconds. */
@@ -64,11 +65,15 @@ export class DeliveryBook {
 
   /** Saves what is held, if that can be. Idempotent. */
   async close (): Promise<void> {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#stop()
     await this.#saving
     if (this.#held.length > 0) await this.#save()
-    clearTimeout(this.#timer)
+    this.#stop()
+  }
+
+  #stop (): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer)
+    this.#timer = undefined
   }
 
   #at (): string { return new Date(this.#options.now()).toISOString() }
@@ -94,7 +99,7 @@ export class DeliveryBook {
           this.#timer = undefined
           this.#hold([])
         }, RETRY_MS)
-        this.#timer.unref?.()
+        letEnd(this.#timer)
         break
       }
     }

@@ -1,5 +1,6 @@
 import type { Desk } from '../desk'
 import { ReadyroomError } from '../errors'
+import { letEnd } from '../timers'
 import type { RoomDesk } from './desk'
 
 /** How many entries of the audit log are applied in one go. */
@@ -11,7 +12,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 function byTimer (ms: number, look: () => void): () => void {
   const timer = setTimeout(look, ms)
-  timer.unref?.()
+  letEnd(timer)
   return () => { clearTimeout(timer) }
 }
 

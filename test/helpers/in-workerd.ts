@@ -11,15 +11,16 @@ const withoutReact: Plugin = {
   }
 }
 
-/** A module of the tests as one file that workerd can run. */
-export async function bundleForWorkerd (file: string): Promise<Module[]> {
+/** A module of the tests as one file that workerd can run, with the objects of the Worker that it needs beside it. */
+export async function bundleForWorkerd (file: string, objects: readonly string[] = []): Promise<Module[]> {
   const { outputFiles } = await build({
-    entryPoints: [`${ROOT}${file}`],
+    stdin: { contents: [`export { default } from './${file}'`, ...[file, ...objects].map(name => `export * from './${name}'`)].join('\n'), resolveDir: ROOT },
     bundle: true,
     write: false,
     format: 'esm',
     target: 'es2023',
     conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:workers'],
     plugins: [withoutReact],
     logLevel: 'warning'
   })

@@ -31,8 +31,12 @@ export class Recorder {
     })
   }
 
+  /** What a test leaves behind goes with its runtime. */
+  teardown (): void {}
+
   pass (what = 'pass'): void { this.#note(true, what) }
   ok (value: unknown, what = 'is truthy'): void { this.#note(Boolean(value), what) }
+  notOk (value: unknown, what = 'is not truthy'): void { this.#note(!value, what) }
   equal (found: unknown, wanted: unknown, what = 'is equal'): void { this.#compare(Object.is(found, wanted), found, wanted, what) }
 
   strictSame (found: unknown, wanted: unknown, what = 'is the same'): void {

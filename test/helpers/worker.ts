@@ -55,6 +55,8 @@ export interface WorkerOptions {
   className?: string
   /** Whether it has rooms, as a deployment of this release has; a module of one object alone has none. */
   rooms?: boolean
+  /** Of the runtime, beside those of wrangler.toml. */
+  flags?: string[]
 }
 
 export interface RunningWorker {
@@ -71,14 +73,16 @@ export interface RunningWorker {
 export const TOKEN = 'the-token-of-every-other-test-0123456789'
 
 /** The Worker in real workerd, on a free port of the loopback. */
-export async function startWorker (t: Teardown, { env = {}, persist, modules, className = 'QueueObject', rooms = className === 'QueueObject' }: WorkerOptions = {}): Promise<RunningWorker> {
+export async function startWorker (t: Teardown, { env = {}, persist, modules, className = 'QueueObject', rooms = className === 'QueueObject', flags = [] }: WorkerOptions = {}): Promise<RunningWorker> {
+  const { compatibilityDate, compatibilityFlags } = await runtimeOptions()
   const runtime = new Miniflare(convertV4MiniflareOptions({
     name: 'readyroom',
     host: '127.0.0.1',
     port: 0,
     unsafeInspectDurableObjects: true,
     modules: modules ?? await buildWorker(),
-    ...await runtimeOptions(),
+    compatibilityDate,
+    compatibilityFlags: [...compatibilityFlags, ...flags],
     durableObjects: {
       QUEUE: { className, useSQLite: true },
       ...(rooms && { ROOM: { className: 'RoomObject', useSQLite: true }, REGISTRY: { className: 'RegistryObject', useSQLite: true } })

@@ -27,14 +27,20 @@ export interface RegistryStub {
   forgetRoom (room: string): Promise<Answer<null>>
 }
 
+/** As much of a binding as it takes to reach an object by its name. */
+interface Namespace {
+  idFromName (name: string): unknown
+  get (id: unknown): unknown
+}
+
 /** The bindings of a deployment that has rooms. */
-export interface RoomsEnv { ROOM: DurableObjectNamespace, REGISTRY: DurableObjectNamespace }
+export interface RoomsEnv { ROOM: Namespace, REGISTRY: Namespace }
 
 /** One that was set up before there were rooms has none, until its bindings are added. */
 export const hasRooms = (env: Partial<RoomsEnv>): env is RoomsEnv => env.ROOM !== undefined && env.REGISTRY !== undefined
 
 export const roomStub = ({ ROOM }: Pick<RoomsEnv, 'ROOM'>, queue: string, room: string): RoomStub =>
-  ROOM.get(ROOM.idFromName(JSON.stringify([queue, room]))) as unknown as RoomStub
+  ROOM.get(ROOM.idFromName(JSON.stringify([queue, room]))) as RoomStub
 
 export const registryStub = ({ REGISTRY }: Pick<RoomsEnv, 'REGISTRY'>, queue: string): RegistryStub =>
-  REGISTRY.get(REGISTRY.idFromName(queue)) as unknown as RegistryStub
+  REGISTRY.get(REGISTRY.idFromName(queue)) as RegistryStub

@@ -1,0 +1,77 @@
+import type { CallHead } from '../../lib/room/store'
+import { registryStub, roomStub, type RoomsEnv } from '../../worker/rooms/objects'
+import { RoomObjectsStore } from '../../worker/rooms/room-objects-store'
+import { roomStoreContract } from '../contract/room'
+import { Recorder } from './recorder'
+
+// What runs inside workerd: bundled by in-workerd.ts, called over HTTP by the tests of the rooms.
+
+const HEAD = { actor: { name: 'ann', kind: 'agent', admin: false }, room: 'ops', now: Date.parse('2026-05-01T10:00:00.000Z') } as const satisfies CallHead
+
+/** A store of its own for each name, kept in memory as far as the queue would keep it. */
+function storeOf (env: RoomsEnv, queue: string, kept = new Map<string, unknown>()): RoomObjectsStore {
+  return new RoomObjectsStore({
+    queue,
+    room: name => roomStub(env, queue, name),
+    registry: () => registryStub(env, queue),
+    notes: { get: <T>(name: string) => kept.get(name) as T | undefined, put: (name, value) => { kept.set(name, structuredClone(value)) } }
+  })
+}
+
+const SCENES: Record<string, (env: RoomsEnv) => Promise<unknown>> = {
+  async contract (env) {
+    return new Recorder().run(t => roomStoreContract(t, { open: async () => storeOf(env, crypto.randomUUID()) }))
+  },
+
+  /** More ids than one query may bind. */
+  async sweep (env) {
+    const store = storeOf(env, 'sweep')
+    await store.run('addRoom', HEAD, {})
+    for (let n = 0; n < 250; n++) await store.run('postMessage', HEAD, { body: `old ${n}` })
+    await store.run('setRetention', HEAD, { days: 1 })
+    const later = { ...HEAD, now: HEAD.now + 3 * 86_400_000 }
+    const { result } = await store.run('sweepRoom', later, { limit: 500 })
+    return { result, left: (await store.run('readMessages', later, { since_id: 0 })).result.messages.length }
+  },
+
+  /** A token as the rooms see it: from its minting to its end. */
+  async tokens (env) {
+    const store = storeOf(env, 'tokens')
+    const root = { ...HEAD, actor: { name: 'system', kind: 'system', admin: true } } as const
+    for (const room of ['ops', 'lab', 'den']) await store.run('addRoom', { ...root, room }, {})
+    const { result: ann } = await store.run('mintToken', root, { hash: 'h1', agent: 'ann', role: 'agent', home: 'ops', rooms: ['lab'] })
+    const as = { ...HEAD, token: ann.id }
+    const code = (run: Promise<unknown>): Promise<string> => run.then(() => 'done', err => (err as { code: string }).code)
+    const before = {
+      ops: await code(store.run('postMessage', as, { body: 'hello' })),
+      lab: await code(store.run('postMessage', { ...as, room: 'lab' }, { body: 'hello' })),
+      den: await code(store.run('postMessage', { ...as, room: 'den' }, { body: 'hello' })),
+      called: (await store.run('members', { ...as, room: 'lab' }, {})).result.agents.map(({ name }) => name)
+    }
+    const { events } = await store.run('revokeTokens', root, { agent: 'ann' })
+    const after = {
+      ops: await code(store.run('postMessage', as, { body: 'late' })),
+      gone: events.map(({ kind, room, body }) => `${room} ${kind} ${body}`).sort()
+    }
+    return { before, after }
+  }
+}
+
+export class HouseObject {
+  readonly #env: RoomsEnv
+
+  constructor (_state: unknown, env: RoomsEnv) {
+    this.#env = env
+  }
+
+  async fetch (request: Request): Promise<Response> {
+    const scene = SCENES[new URL(request.url).pathname.slice(1)]
+    return scene === undefined ? new Response(null, { status: 404 }) : Response.json(await scene(this.#env))
+  }
+}
+
+interface Env { QUEUE: { get (id: unknown): { fetch (request: Request): Promise<Response> }, idFromName (name: string): unknown } }
+
+export default {
+  fetch: (request: Request, { QUEUE }: Env) => QUEUE.get(QUEUE.idFromName(request.url)).fetch(request)
+}

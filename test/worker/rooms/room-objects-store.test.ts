@@ -1,0 +1,35 @@
+import t from 'tap'
+import { bundleForWorkerd } from '../../helpers/in-workerd'
+import type { Finding } from '../../helpers/recorder'
+import { startWorker } from '../../helpers/worker'
+
+const modules = await bundleForWorkerd('test/helpers/room-objects.ts', ['worker/rooms/room-object.ts', 'worker/rooms/registry-object.ts'])
+const { origin } = await startWorker(t, { modules, className: 'HouseObject', rooms: true, flags: ['nodejs_compat'] })
+
+async function scene<T> (name: string): Promise<T> {
+  const response = await fetch(`${origin}/${name}`)
+  if (!response.ok) throw new Error(`${name}: ${response.status} ${await response.text()}`)
+  return response.json() as Promise<T>
+}
+
+t.test('the store on Durable Objects, in workerd', async t => {
+  const findings = await scene<Finding[]>('contract')
+  const names = [...new Set(findings.map(({ test }) => test))]
+  t.ok(names.length > 15, `${names.length} tests`)
+  for (const name of names) {
+    t.test(name, async t => {
+      for (const { test, ok, what } of findings) if (test === name) t.ok(ok, what)
+    })
+  }
+})
+
+t.test('a sweep takes away more than one query can name', async t => {
+  t.strictSame(await scene('sweep'), { result: { more: false }, left: 0 })
+})
+
+t.test('a room knows whose tokens count in it, and has heard of a revocation when it is acknowledged', async t => {
+  t.strictSame(await scene('tokens'), {
+    before: { ops: 'done', lab: 'done', den: 'UNAUTHORIZED', called: ['ann'] },
+    after: { ops: 'UNAUTHORIZED', gone: ['lab agent_gone ann', 'ops agent_gone ann'] }
+  })
+})
