@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import t from 'tap'
+import { happened, scripted, sendJson, unread } from '../helpers/client-server'
+import { createWorld } from '../helpers/process'
+
+const CLAUDE = join(process.env['READYROOM_TEST_CLIENTS'] ?? '', 'node_modules/.bin/claude')
+
+/** A model that says one word, as a stream of the Messages API. */
+const SPEECH = [
+  {
+    type: 'message_start',
+    message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } }
+  },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'done' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 1 } },
+  { type: 'message_stop' }
+].map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+
+t.test('what the hook says reaches the model that Claude Code asks', { skip: !existsSync(CLAUDE) && 'claude is not installed there' }, async t => {
+  const world = await createWorld(t)
+  let cursor = 0
+  const room = await scripted(t, ({ path, body }, response) => {
+    if (path === '/v1/cursor') cursor = (body as { through: number }).through
+    sendJson(response, path === '/v1/unread' ? unread([happened(1, { body: 'a word from beta' })].filter(() => cursor === 0)) : {})
+  })
+  const model = await scripted(t, ({ path }, response) => {
+    if (path !== '/v1/messages') return sendJson(response, {}, 404)
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(SPEECH)
+  })
+  const cwd = join(world.home, 'my repo [v2] (x)')
+  mkdirSync(cwd, { recursive: true })
+  t.match(await world.run(['setup', 'hook', '--write']), { code: 0 })
+  const child = spawn(CLAUDE, ['-p', 'go on'], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 90_000,
+    env: {
+      HOME: world.home,
+      PATH: [join(process.execPath, '..'), process.env['PATH']].join(delimiter),
+      DISABLE_AUTOUPDATER: '1',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      ANTHROPIC_BASE_URL: model.url,
+      ANTHROPIC_API_KEY: 'none',
+      READYROOM_URL: room.url,
+      READYROOM_AGENT_TOKEN: 'rr_test',
+      READYROOM_STATE_DIR: join(world.home, 'marks')
+    }
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', piece => { said += piece })
+  await once(child, 'close')
+  t.comment(said)
+  const asked = JSON.stringify(model.asked.map(({ body }) => body))
+  t.match(asked, 'a word from beta')
+  t.match(asked, /1 thing has happened in the room main/)
+  t.match(room.paths(), ['GET /v1/unread'])
+  t.ok(room.paths().includes('POST /v1/cursor'), 'and it is not told again')
+})
