@@ -105,13 +105,14 @@ async function setUpHook ({ scope = 'user', write, url }: CommandLine): Promise<
   })
 }
 
-async function administer ({ flags, json, admin: call }: CommandLine): Promise<number> {
+async function administer ({ flags, json, url, admin: call }: CommandLine): Promise<number> {
   const [{ admin }, { administer }] = await Promise.all([import('./lib/node/commands/admin'), import('./lib/node/administer')])
   const cwd = workingFolder()
   const config = readConfig({ flags, cwd })
   const asks = process.stdin.isTTY && process.stderr.isTTY
   const out = outputTo(process.stdout)
-  return admin({ call: call!, json, cwd, out, note, administer: use => administer(config, use), ask: asks ? askOnTerminal : undefined })
+  const afar = url === undefined ? undefined : (await import('./lib/node/administer-from-afar')).administerFromAfar({ url, token: config.token })
+  return admin({ call: call!, json, cwd, out, note, administer: use => afar === undefined ? administer(config, use) : use(afar), ask: asks ? askOnTerminal : undefined })
 }
 
 async function askOnTerminal (question: string): Promise<string> {

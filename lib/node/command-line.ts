@@ -67,7 +67,7 @@ const ONLY: Record<string, CommandName[]> = {
   write: ['setup'],
   instructions: ['setup'],
   'inline-token': ['setup'],
-  url: ['setup', 'doctor'],
+  url: ['setup', 'doctor', 'admin'],
   quick: ['doctor'],
   fix: ['doctor'],
   ...Object.fromEntries(Object.keys(ADMIN_SWITCHES).map(flag => [flag, flag === 'agent' || flag === 'room' ? ['admin', 'setup'] : ['admin']] as const))

@@ -75,6 +75,7 @@ folder itself. After init nobody is let in without a credential.
                        its rooms
   --all-rooms          every room, those to come too
   --expires WHEN       30d, 12h, or a time such as 2027-01-31T09:30:00Z
+  --url ADDRESS        a Ready Room elsewhere, such as a Worker, with its READYROOM_TOKEN in the environment
   --json               what came of it, as one JSON object
 
 add-token prints the token on standard output, alone on its line, and never again. revoke ends a token and what its holder
