@@ -3,6 +3,7 @@ import './lib/node/stdout-guard'
 import { homedir } from 'node:os'
 import { parse, resolve } from 'node:path'
 import { readCommandLine, type CommandLine } from './lib/node/command-line'
+import type { AdminOptions } from './lib/node/commands/admin'
 import { audit } from './lib/node/commands/audit'
 import { helpOn } from './lib/node/commands/help'
 import { status } from './lib/node/commands/status'
@@ -112,7 +113,8 @@ async function administer ({ flags, json, url, admin: call }: CommandLine): Prom
   const asks = process.stdin.isTTY && process.stderr.isTTY
   const out = outputTo(process.stdout)
   const afar = url === undefined ? undefined : (await import('./lib/node/administer-from-afar')).administerFromAfar({ url, token: config.token })
-  return admin({ call: call!, json, cwd, out, note, administer: use => afar === undefined ? administer(config, use) : use(afar), ask: asks ? askOnTerminal : undefined })
+  const use: AdminOptions['administer'] = use => afar === undefined ? administer(config, use) : use(afar)
+  return admin({ call: call!, json, cwd, out, note, administer: use, ask: asks ? askOnTerminal : undefined })
 }
 
 async function askOnTerminal (question: string): Promise<string> {
