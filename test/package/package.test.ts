@@ -32,7 +32,7 @@ t.test('it holds the bundle, its types, the page and the notices, and nothing of
     .map(entry => join(entry.parentPath, entry.name).slice(home.length + 1)).sort()
   t.strictSame(files, [
     'LICENSE', 'README.md', 'dist/THIRD-PARTY-NOTICES.txt', 'dist/core.mjs', 'dist/core.mjs.LEGAL.txt', 'dist/index.d.mts', 'dist/index.mjs',
-    'dist/public/index.html', 'dist/public/index.html.br', 'dist/public/index.html.gz', 'dist/readyroom.mjs', 'package.json'
+    ...['admin', 'index', 'ui'].flatMap(page => ['', '.br', '.gz'].map(end => `dist/public/${page}.html${end}`)), 'dist/readyroom.mjs', 'package.json'
   ])
   const unpacked = files.reduce((sum, file) => sum + statSync(join(home, file)).size, 0)
   const { size } = statSync(bundle)
