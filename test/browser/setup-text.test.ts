@@ -53,7 +53,7 @@ t.test('the admin page mints a token whose setup text, typed as it stands into a
 
   const { env, hooks } = JSON.parse(readFileSync(join(folder, '.claude/settings.local.json'), 'utf8')) as
     { env: Record<string, string>, hooks: { SessionStart: Array<{ hooks: Array<{ command: string }> }> } }
-  await room.call('messages', { body: '@otter welcome aboard' }, OWNER_TOKEN)
+  await room.call('messages', { body: '@otter welcome aboard', room: 'main' }, OWNER_TOKEN)
   const { command } = hooks.SessionStart[0]!.hooks[0]!
   const surroundings = { ...env, PATH: process.env['PATH'], HOME: folder, XDG_STATE_HOME: join(folder, 'state'), CLAUDE_PROJECT_DIR: folder }
   const hook = run('bash', ['-c', command], { cwd: folder, env: surroundings })
