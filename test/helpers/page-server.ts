@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import page from '../../plugins/page'
+import type { TicketInRoom } from '../../schemas/api'
 import type { Ticket, TicketView } from '../../schemas/ticket'
 
 const RECENT_MS = 300_000
@@ -34,6 +35,8 @@ export class PageServer {
   failNext: number | undefined
   isDown = false
   readonly tickets = new Map<string, TicketView>()
+  /** What the rooms know of tickets, by id. */
+  readonly inRoom = new Map<string, TicketInRoom>()
   readonly seen: Seen[] = []
   readonly answers: Array<{ id: string, answer: string }> = []
   readonly prefix: string
@@ -73,7 +76,7 @@ export class PageServer {
         return refuse(reply, 401, 'UNAUTHORIZED', 'A bearer token is required.')
       }
     })
-    app.get('/api/tickets', async () => ({ now: this.iso(), tickets: this.#recent().map(shorten) }))
+    app.get('/api/tickets', async () => ({ now: this.iso(), tickets: this.#recent().map(ticket => ({ ...shorten(ticket), ...this.inRoom.get(ticket.id) })) }))
     app.get<{ Params: { id: string } }>('/api/tickets/:id', async ({ params }, reply) =>
       this.tickets.get(params.id) ?? refuse(reply, 404, 'TICKET_NOT_FOUND', `There is no ticket ${params.id}.`))
     app.get<{ Querystring: { before?: number, limit?: number } }>('/api/history', async ({ query: { before = Infinity, limit = 50 } }) => {
@@ -151,6 +154,12 @@ export class PageServer {
     this.#log.push(entry)
     for (const stream of this.#streams) stream.write(frame(entry))
     return ticket
+  }
+
+  /** The rooms come to know more of a ticket, which every open stream is told. */
+  know (id: string, known: TicketInRoom): void {
+    this.inRoom.set(id, known)
+    this.write(`event: delivery\ndata: ${JSON.stringify({ id, rev: this.tickets.get(id)?.rev ?? 1, ...known })}\n\n`)
   }
 
   /** Changes the list without a word on the stream. */
