@@ -10,6 +10,7 @@ import { status } from './lib/node/commands/status'
 import { stop } from './lib/node/commands/stop'
 import { checkReach, pageUrl, readConfig, warningsOf } from './lib/node/config'
 import { outputTo } from './lib/node/output'
+import { isAgentOn } from './lib/node/stdin'
 import { VERSION } from './lib/node/version'
 
 // Nobody may read the log any more, which is no reason to end.
@@ -130,6 +131,11 @@ async function askOnTerminal (question: string): Promise<string> {
 async function open ({ command, flags, linger }: CommandLine): Promise<void> {
   const cwd = workingFolder()
   const config = readConfig({ command: command === 'serve' ? 'serve' : 'stdio', linger, flags, cwd })
+  const { url } = config
+  if (url !== undefined && config.command === 'stdio' && isAgentOn(0)) {
+    const [{ createLog }, { runElsewhere }] = await Promise.all([import('./lib/node/log'), import('./lib/node/run-elsewhere')])
+    return runElsewhere({ config: { ...config, url }, version: VERSION, log: createLog({ token: config.agentToken ?? config.token }), cwd })
+  }
   checkReach(config, flags)
   const [{ createLog }, { run }, { welcome }] = await Promise.all([
     import('./lib/node/log'), import('./lib/node/run'), import('./lib/node/welcome')

@@ -5,7 +5,7 @@ import type { AgentDesk } from './desk'
 import { toReadyroomError } from './errors'
 import type { Scope } from './principal'
 import type { RoomTool } from './room/tools'
-import { callTool, INSTRUCTIONS, ROOM_INSTRUCTIONS, resultOf, TOOLS, type Tool, type ToolContext } from './tools'
+import { callTool, INSTRUCTIONS, ROOM_INSTRUCTIONS, resultOf, TOOLS, type Tool, type ToolContext, type ToolResult } from './tools'
 
 /** How long a client may keep what tools/list and server/discover say, in milliseconds: an upgrade is seen soon enough. */
 const CACHE_HINT = { ttlMs: 5 * 60_000, cacheScope: 'private' } as const
@@ -26,8 +26,17 @@ export interface RoomDoor {
   call (name: string, args: unknown, signal: AbortSignal): Promise<object>
 }
 
+/** A Ready Room that is another one: it runs the tools, and what it says is passed on as it is. */
+export interface Elsewhere {
+  /** What it may have beside the tickets. */
+  roomTools: readonly RoomTool[]
+  /** @throws ReadyroomError for what is no result */
+  run (name: string, args: unknown, context: Omit<ToolContext, 'desk'>): Promise<ToolResult>
+}
+
 export interface McpServerOptions {
-  desk: AgentDesk
+  /** Where calls go: the tickets, or, for every tool that is listed, a Ready Room elsewhere. */
+  desk: AgentDesk | Elsewhere
   /** What the caller may do; left out, everything. */
   scopes?: readonly Scope[] | undefined
   /** Left out, the tools of the tickets. */
@@ -114,7 +123,7 @@ class ToolServer extends Server {
 export function createMcpServer (options: McpServerOptions): Server {
   const { log, stream, version, desk, scopes, tools: set = 'decisions', room, maxWaitMs, progressMs, quiet = false, closing, offered } = options
   const ticketTools = set === 'room' ? [] : TOOLS.filter(({ scope }) => scopes?.includes(scope) ?? true)
-  const roomTools = set === 'decisions' ? [] : room?.tools ?? []
+  const roomTools = set === 'decisions' ? [] : ('run' in desk ? desk.roomTools : room?.tools) ?? []
   const server = new ToolServer({ name: 'readyroom', title: 'Ready Room', version }, {
     capabilities: { tools: {} },
     instructions: roomTools.length > 0 ? `${INSTRUCTIONS} ${ROOM_INSTRUCTIONS}` : INSTRUCTIONS,
@@ -136,17 +145,20 @@ export function createMcpServer (options: McpServerOptions): Server {
         `Unknown tool: ${params.name.slice(0, 100)}. This server has ${[...ticketTools, ...roomTools].map(({ name }) => name).join(', ')}.`)
     }
     const signal = closing === undefined ? ctx.mcpReq.signal : AbortSignal.any([ctx.mcpReq.signal, closing])
+    const context = { stream, maxWaitMs, progressMs, signal, progress: quiet ? undefined : progressOf(ctx) }
     try {
-      const result = tool === undefined
-        ? await resultOf(() => room!.call(params.name, params.arguments, signal))
-        : await callTool(tool, params.arguments, { desk, stream, maxWaitMs, progressMs, signal, progress: quiet ? undefined : progressOf(ctx) })
-      return { ...result }
+      return { ...await run(params.name, params.arguments, tool, context) }
     } catch (err) {
       const { code, message, cause } = toReadyroomError(err)
       log?.error({ err: cause ?? err, code, tool: params.name }, 'A tool call failed')
       throw new ProtocolError(ProtocolErrorCode.InternalError, message)
     }
   })
+
+  function run (name: string, args: unknown, tool: Tool | undefined, context: Omit<ToolContext, 'desk'>): Promise<ToolResult> {
+    if ('run' in desk) return desk.run(name, args, context)
+    return tool === undefined ? resultOf(() => room!.call(name, args, context.signal!)) : callTool(tool, args, { ...context, desk })
+  }
 
   return server
 }

@@ -80,15 +80,15 @@ export function waitMs (seconds: number): number {
   return (clamped >= 30 ? clamped - 5 : clamped) * 1_000
 }
 
-async function waitWithProgress (id: string, ms: number, context: ToolContext): Promise<Ticket> {
-  const { desk, signal, progress, progressMs = PROGRESS_MS } = context
-  if (progress === undefined) return desk.wait(id, { ms, signal })
+/** Runs a wait, and tells the client that it goes on. */
+export async function withProgress<T> ({ progress, progressMs = PROGRESS_MS }: Pick<ToolContext, 'progress' | 'progressMs'>, wait: () => Promise<T>): Promise<T> {
+  if (progress === undefined) return wait()
   const start = performance.now()
   const timer = setInterval(() => {
     progress(Math.round(performance.now() - start) / 1_000, 'Still waiting for a person to answer.')
   }, progressMs)
   try {
-    return await desk.wait(id, { ms, signal })
+    return await wait()
   } finally {
     clearInterval(timer)
   }
@@ -127,7 +127,7 @@ export const TOOLS: readonly Tool[] = [
     async handle (args, context) {
       const { id, timeout_seconds: seconds = DEFAULT_WAIT_S } = parse(WaitForAnswerInputSchema, args, 'wait_for_answer')
       const ms = Math.min(waitMs(seconds), context.maxWaitMs ?? Infinity)
-      return labelled(await waitWithProgress(id, ms, context))
+      return labelled(await withProgress(context, () => context.desk.wait(id, { ms, signal: context.signal })))
     }
   },
   {

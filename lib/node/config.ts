@@ -4,7 +4,7 @@ import type { OriginPolicy } from '../origin'
 import { isLoopbackAddress } from '../origin'
 import { badSetting, readOrigins, readPolicy, readSources, readSwitch, readToken, shown, tokenWarning } from '../settings'
 import { readBind, readPort, readStateDir, readStream, readTools, readTrustProxy } from './settings'
-import { exposedBy, readEdge, type Edge } from './edge-settings'
+import { exposedBy, readAddress, readEdge, type Edge } from './edge-settings'
 import { stateDirOf } from './state-dir'
 
 /** What one process runs with. Read once, at start; nothing else looks at the environment. */
@@ -34,6 +34,8 @@ export interface Config {
   edge: Edge
   /** Whom an agent's process speaks for, where agents have tokens. From the environment only: a flag can be seen in the process list. */
   agentToken?: string
+  /** Where the Ready Room is that an agent's process speaks to, without a slash at the end; unset, on this machine. */
+  url?: string
   /** Which tools agents are offered; unset, those of the tickets, and to a minted token those of the room too. */
   tools?: ToolSet
   /** What the person has set, as against what is a default: only that can be at odds with a running daemon. */
@@ -109,6 +111,7 @@ export function readConfig ({
 
   const agentToken = variable('READYROOM_AGENT_TOKEN', readToken, true)
   const tools = variable('READYROOM_TOOLS', readTools)
+  const url = variable('READYROOM_URL', readAddress)
   const stream = setting('stream', readStream)
   const token = setting('token', readToken)
   const bind = setting('bind', readBind)
@@ -121,6 +124,7 @@ export function readConfig ({
     ...(token !== undefined && { token }),
     ...(agentToken !== undefined && { agentToken }),
     ...(tools !== undefined && { tools }),
+    ...(url !== undefined && { url }),
     bind: bind ?? '127.0.0.1',
     port: port ?? 8971,
     stateDir: stateDir ?? defaultStateDir({ platform, env, home }),

@@ -64,18 +64,16 @@ const whole = (variable: string, fallback: number, min: number, max: number): Se
 
 const hosts = (variable: string): Setting<string[]> => ({ variable, fallback: [], read: text => readHosts(words(text, /,/)), write: list => list.join(',') })
 
-const address = (variable: string): Setting<string> => ({
-  variable,
-  fallback: '',
-  read (text) {
-    const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
-    if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search + url.hash !== '') {
-      throw new Error('it must be an address such as https://desk.example, with http or https and without a user, a query or a fragment')
-    }
-    return url.href.replace(/\/+$/, '')
-  },
-  write: String
-})
+/** Without a slash at the end. */
+export function readAddress (text: string): string {
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search + url.hash !== '') {
+    throw new Error('it must be an address such as https://desk.example, with http or https and without a user, a query or a fragment')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+const address = (variable: string): Setting<string> => ({ variable, fallback: '', read: readAddress, write: String })
 
 const text = (variable: string): Setting<string> => ({ variable, fallback: '', read: String, write: String })
 

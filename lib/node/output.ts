@@ -61,3 +61,8 @@ export function table (rows: Array<[name: string, value: string] | undefined>): 
   const width = Math.max(...shown.map(([name]) => name.length))
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('')
 }
+
+/** Resolves when everything written so far is out, or nobody reads it any more. */
+export function written (stream: NodeJS.WritableStream): Promise<void> {
+  return new Promise(resolve => { stream.write('', () => resolve()) })
+}

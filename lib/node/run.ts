@@ -1,11 +1,12 @@
 import type { Log } from './log'
 import type { Config } from './config'
 import { Membership, type MembershipOptions } from './membership'
+import { written } from './output'
 import { STREAM_OF_TOKEN } from './patient-desk'
 import { onShutdown, type ShutdownOptions } from './shutdown'
 import { isAgentOn } from './stdin'
 import { serveMcpStdio, type McpStdio } from './stdio'
-import { streamOf, UNNAMED } from './stream'
+import { ownStream } from './stream'
 
 export interface RunOptions {
   config: Config
@@ -57,7 +58,7 @@ export async function run ({ config, version, log, openDaemon, cwd, onOpen, from
   onOpen({ page: { bind, port: membership.daemon?.port ?? config.port }, standsBy: membership.role === 'client', agent: agent !== undefined })
 
   async function serve (): Promise<McpStdio> {
-    const stream = ownStream()
+    const stream = ownStream(config, cwd, log)
     const { tools = config.agentToken === undefined ? 'decisions' : 'all' } = config
     // Loaded when it is wanted: most have no room, and an agent's first message need not wait for it.
     const more = tools === 'decisions' ? undefined : (await import('./stdio-room')).roomOver(membership, { tools, stream: config.agentToken === undefined ? stream : undefined })
@@ -68,17 +69,4 @@ export async function run ({ config, version, log, openDaemon, cwd, onOpen, from
   function ownName (stream: string): string {
     return config.agentToken === undefined ? stream : STREAM_OF_TOKEN
   }
-
-  function ownStream (): string {
-    const stream = streamOf(config.stream, cwd)
-    if (stream === undefined) {
-      log.warn({ cwd }, `The working folder has no name to call the stream by; tickets that name none are from "${UNNAMED}". Set READYROOM_STREAM to another name`)
-    }
-    return stream ?? UNNAMED
-  }
-}
-
-/** Resolves when everything written so far is out, or nobody reads it any more. */
-function written (stream: NodeJS.WritableStream): Promise<void> {
-  return new Promise(resolve => { stream.write('', () => resolve()) })
 }

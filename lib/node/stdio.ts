@@ -1,6 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import type { AgentDesk } from '../desk'
 import { createMcpServer, type McpServerOptions } from '../mcp'
 import type { Log } from './log'
 import { StdioWire } from './stdio-wire'
@@ -10,7 +9,7 @@ const DRAIN_MS = 500
 
 export interface McpStdioOptions {
   /** May still be on its way: what it promises stays pending, while initialize and tools/list are answered at once. */
-  desk: AgentDesk
+  desk: McpServerOptions['desk']
   stream: string
   version: string
   log: Log

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import type { Log } from './log'
 
 const MAX = 100
 
@@ -16,3 +17,12 @@ export function streamOf (given: string | undefined, cwd: string): string | unde
 
 /** What a stream is called that has no name. */
 export const UNNAMED = 'unnamed'
+
+/** The stream of this process, with a word to the person where only a makeshift is left. */
+export function ownStream ({ stream: given }: { stream?: string }, cwd: string, log: Log): string {
+  const stream = streamOf(given, cwd)
+  if (stream === undefined) {
+    log.warn({ cwd }, `The working folder has no name to call the stream by; tickets that name none are from "${UNNAMED}". Set READYROOM_STREAM to another name`)
+  }
+  return stream ?? UNNAMED
+}

@@ -14,6 +14,11 @@ const SETTINGS = `Settings, each a flag or a variable; the flag wins:
   --frame-ancestors LIST    READYROOM_FRAME_ANCESTORS  who may embed the page, beside itself
   --metrics on              READYROOM_METRICS          serve /metrics to Prometheus, behind the token (default: off)
 
+For the process that an agent starts, variables only:
+  READYROOM_AGENT_TOKEN     whom it speaks for, where agents have tokens (readyroom admin)
+  READYROOM_TOOLS           decisions (default), room, or all (default with an agent's token)
+  READYROOM_URL             where the Ready Room is, when it is elsewhere; nothing is then kept or served here
+
 Variables only: READYROOM_ALLOWED_HOSTS, READYROOM_DNS_REBIND_PROTECTION, READYROOM_AUTH_FAIL_LIMIT and _WINDOW,
 READYROOM_PUBLIC_URL, READYROOM_PUBLIC_HOSTS, READYROOM_LAN_URL, READYROOM_ADMIN_API, READYROOM_ENABLE_UI,
 READYROOM_CONSOLE_LAN_ONLY, READYROOM_MAX_WAIT_S, READYROOM_MAX_FILE_BYTES, READYROOM_PRUNE and READYROOM_PRUNE_INTERVAL,
