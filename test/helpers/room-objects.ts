@@ -1,5 +1,10 @@
-import type { CallHead } from '../../lib/room/store'
+import type { Command } from '../../lib/room/call'
+import type { TokenView } from '../../lib/room/commands/tokens'
+import { COMMANDS, type CallHead, type CommandName, type InputOf } from '../../lib/room/store'
+import { ObjectEngine } from '../../worker/rooms/engine'
+import { mirrorTokens } from '../../worker/rooms/mirror'
 import { registryStub, roomStub, type RoomsEnv } from '../../worker/rooms/objects'
+import type { RoomStorage } from '../../worker/rooms/sql'
 import { RoomObjectsStore } from '../../worker/rooms/room-objects-store'
 import { roomStoreContract } from '../contract/room'
 import { Recorder } from './recorder'
@@ -18,7 +23,65 @@ function storeOf (env: RoomsEnv, queue: string, kept = new Map<string, unknown>(
   })
 }
 
-const SCENES: Record<string, (env: RoomsEnv) => Promise<unknown>> = {
+/** Counts what the storage bills for each thing. */
+function metered (storage: RoomStorage) {
+  let cursors: Array<{ rowsRead: number, rowsWritten: number }> = []
+  const engine = new ObjectEngine({
+    transactionSync: run => storage.transactionSync(run),
+    sql: {
+      exec (query, ...bindings) {
+        const cursor = storage.sql.exec(query, ...bindings) as ReturnType<RoomStorage['sql']['exec']> & { rowsRead: number, rowsWritten: number }
+        cursors.push(cursor)
+        return cursor
+      }
+    }
+  })
+  return {
+    engine,
+    /** Rows read and written since this was last asked. */
+    rows (): { read: number, written: number } {
+      const rows = { read: 0, written: 0 }
+      for (const { rowsRead, rowsWritten } of cursors) {
+        rows.read += rowsRead
+        rows.written += rowsWritten
+      }
+      cursors = []
+      return rows
+    }
+  }
+}
+
+const SCENES: Record<string, (env: RoomsEnv, storage: RoomStorage) => Promise<unknown>> = {
+  /** Rows that each thing costs in a room with a long history and ten agents with tokens. */
+  async rows (_env, storage) {
+    const { engine, rows } = metered(storage)
+    engine.make()
+    const run = <N extends CommandName>(name: N, input: InputOf<N>, who = 'ann'): void => {
+      engine.run(COMMANDS[name] as Command<unknown, unknown>, { ...HEAD, actor: { name: who, kind: 'agent', admin: false } }, input)
+    }
+    run('addRoom', {})
+    const tokens = Array.from({ length: 10 }, (_, n): TokenView => ({
+      id: n + 1, agent: `agent-${n}`, role: 'agent', home: 'ops', rooms: [], all_rooms: false, created_at: new Date(HEAD.now).toISOString()
+    }))
+    engine.run(mirrorTokens, HEAD, { version: 1, tokens })
+    for (let n = 0; n < 300; n++) run('postMessage', { body: `message ${n}` })
+    for (let n = 0; n < 50; n++) run('createTask', { title: `task ${n}` })
+    for (const who of ['ann', 'bob']) run('whatsNew', {}, who)
+    rows()
+    const cost = <N extends CommandName>(name: N, input: InputOf<N>, who?: string): object => {
+      run(name, input, who)
+      return rows()
+    }
+    return {
+      post: cost('postMessage', { body: 'hello' }),
+      unread: cost('peek', { quiet: true }, 'bob'),
+      whatsNew: cost('whatsNew', {}, 'bob'),
+      nothingNew: cost('whatsNew', {}, 'bob'),
+      create: cost('createTask', { title: 'one more' }),
+      claim: cost('claimTask', { task_id: 51 })
+    }
+  },
+
   async contract (env) {
     return new Recorder().run(t => roomStoreContract(t, { open: async () => storeOf(env, crypto.randomUUID()) }))
   },
@@ -59,14 +122,16 @@ const SCENES: Record<string, (env: RoomsEnv) => Promise<unknown>> = {
 
 export class HouseObject {
   readonly #env: RoomsEnv
+  readonly #storage: RoomStorage
 
-  constructor (_state: unknown, env: RoomsEnv) {
+  constructor ({ storage }: { storage: RoomStorage }, env: RoomsEnv) {
+    this.#storage = storage
     this.#env = env
   }
 
   async fetch (request: Request): Promise<Response> {
     const scene = SCENES[new URL(request.url).pathname.slice(1)]
-    return scene === undefined ? new Response(null, { status: 404 }) : Response.json(await scene(this.#env))
+    return scene === undefined ? new Response(null, { status: 404 }) : Response.json(await scene(this.#env, this.#storage))
   }
 }
 

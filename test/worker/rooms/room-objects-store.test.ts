@@ -33,3 +33,14 @@ t.test('a room knows whose tokens count in it, and has heard of a revocation whe
     after: { ops: 'UNAUTHORIZED', gone: ['lab agent_gone ann', 'ops agent_gone ann'] }
   })
 })
+
+t.test('what a thing costs in rows is what docs/worker.md says', async t => {
+  t.strictSame(await scene('rows'), {
+    post: { read: 71, written: 10 },
+    unread: { read: 5, written: 0 },
+    whatsNew: { read: 55, written: 1 },
+    nothingNew: { read: 54, written: 0 },
+    create: { read: 71, written: 11 },
+    claim: { read: 109, written: 6 }
+  })
+})
