@@ -132,7 +132,7 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
   const edge: Edge = { ...EDGE_DEFAULTS, ...options.edge }
   // Where it is known to be, its own pages may ask it.
   const known = [edge.lanUrl, edge.publicUrl].filter(url => url !== '').map(url => new URL(url).origin)
-  const own = { port, allowedOrigins: [...allowedOrigins, ...known] }
+  const own = { port, allowedOrigins: known.length === 0 ? allowedOrigins : [...allowedOrigins, ...known] }
   const { allowedHosts, publicHosts, dnsRebindProtection: protection, authFailLimit: limit, authFailWindow } = edge
   const identity = new Identity({ token, tokens: rooms?.tokens, now: options.now })
 
