@@ -16,6 +16,8 @@ export default fp<RoomsOptions>(async function rooms (app, { rooms, version, ann
   let joiner: TicketJoiner | undefined
 
   async function join (): Promise<void> {
+    // One that could not start is none to keep.
+    await joiner?.close()
     joiner = new TicketJoiner({ desk, rooms, log: app.log })
     await joiner.start()
     await rooms.run('noteVersion', rooms.system(), { version, announce: announceUpgrades })

@@ -60,7 +60,8 @@ export class RoomDesk {
   readonly #deletion = new Set<(room: string) => void>()
   readonly #closing = new AbortController()
   #opened: Promise<void> | undefined
-  /** The store is, whatever else is still being done before anybody gets in. */
+  #isStoreOpen = false
+  /** Commands are run, whatever else is still being done before anybody gets in. */
   #isReady = false
 
   constructor ({ store, now = Date.now, maxWaitMs = MAX_WAIT_MS, maxFileBytes = MAX_FILE_BYTES, adminApi = false }: RoomDeskOptions) {
@@ -81,7 +82,7 @@ export class RoomDesk {
   /** Aborts when the desk closes: waits and streams end. */
   get closing (): AbortSignal { return this.#closing.signal }
 
-  /** Called once, when the rooms are open for the first time, before anybody gets in. */
+  /** Called when the rooms are open for the first time, before anybody gets in; again with the next call where it failed. */
   onOpen: () => Promise<void> = async () => {}
 
   /** Opens the database and learns the tokens. Idempotent. */
@@ -94,10 +95,17 @@ export class RoomDesk {
   }
 
   async #open (): Promise<void> {
-    await this.#store.open()
+    // What failed after this is done again; the store is opened once.
+    if (!this.#isStoreOpen) await this.#store.open()
+    this.#isStoreOpen = true
     this.#isReady = true
-    this.tokens.load((await this.#store.run('loadTokens', this.system(), {})).result)
-    await this.onOpen()
+    try {
+      this.tokens.load((await this.#store.run('loadTokens', this.system(), {})).result)
+      await this.onOpen()
+    } catch (err) {
+      this.#isReady = false
+      throw err
+    }
   }
 
   /** Tools that a principal may use. */

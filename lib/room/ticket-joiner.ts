@@ -53,12 +53,22 @@ export class TicketJoiner {
   /** Resolves when everything that was in the audit log is in the rooms. */
   async start (): Promise<void> {
     const system = this.#rooms.system()
-    await this.#rooms.run('skipTickets', system, { seq: this.#desk.head().seq })
+    const { seq } = this.#desk.head()
+    await this.#rooms.run('skipTickets', system, { seq })
     this.#applied = (await this.#rooms.run('appliedThrough', system, {})).seq
+    if (this.#applied > seq) await this.#goBack(seq)
     this.#stop = this.#desk.subscribe(() => { this.#catchUp() })
     this.#catchUp()
     await this.#under
     await this.#mend()
+  }
+
+  /** The log is an older copy than the rooms have read. Waiting until it is as long again would pass over as many tickets in silence. */
+  async #goBack (seq: number): Promise<void> {
+    this.#log.warn({ applied: this.#applied, head: seq },
+      `The rooms have been told of ${this.#applied} entries of the audit log, and it has ${seq}: it is an older copy. What comes from now on is told; compare tasks that wait for a ticket with the queue.`)
+    await this.#rooms.run('skipTickets', this.#rooms.system(), { seq, back: true })
+    this.#applied = seq
   }
 
   /** Resolves when what is in the audit log now is in the rooms, unless their database cannot save. */

@@ -1,6 +1,7 @@
 import type { AuditEntry } from '../../../schemas/event'
+import { NOTE_BYTES } from '../../../schemas/room'
 import { describeSettled } from '../../lifecycle'
-import { append, type Call, type Command } from '../call'
+import { append, bytesOf, type Call, type Command } from '../call'
 import { all, first, run, type Steps } from '../steps'
 import { db } from '../tables'
 import { onTicket, type TicketOutcome } from '../tasks'
@@ -28,7 +29,9 @@ function outcomeOf ({ event, ticket }: AuditEntry): TicketOutcome | undefined {
 function noteOf ({ event, ticket }: AuditEntry): string {
   if (event === 'undone') return `The answer to ticket ${ticket.id} was taken back; this task waits for it again.`
   const freed = ticket.answer === undefined ? ' This task stays blocked: decide what becomes of it.' : ''
-  return `Ticket ${ticket.id} ${describeSettled(ticket)}.${freed}`
+  const told = `Ticket ${ticket.id} ${describeSettled(ticket)}.${freed}`
+  // An answer may be as long as a note by itself, and longer in bytes; a note that is refused would hold up every ticket behind it.
+  return bytesOf(told) <= NOTE_BYTES ? told : `Ticket ${ticket.id} is ${ticket.status}. Its answer is too long for a note: read it with wait_for_answer.`
 }
 
 /** Every task of a room that a ticket frees, holds or blocks again. */
@@ -83,9 +86,11 @@ export const applyTickets: Command<{ entries: readonly AuditEntry[] }, { seq: nu
   return { seq }
 }
 
-/** Begins at the end of a log: what was before the rooms were there is not told. */
-export const skipTickets: Command<{ seq: number }, null> = function * (_call, { seq }) {
-  yield * run(db.insertInto('marks').values({ name: APPLIED, value: String(seq) }).onConflict(conflict => conflict.doNothing()))
+/** Begins at the end of a log: what was before the rooms were there is not told. `back` where it is another log than before, and shorter. */
+export const skipTickets: Command<{ seq: number, back?: boolean }, null> = function * (_call, { seq, back = false }) {
+  const value = String(seq)
+  yield * run(db.insertInto('marks').values({ name: APPLIED, value })
+    .onConflict(conflict => back ? conflict.column('name').doUpdateSet({ value }) : conflict.doNothing()))
   return null
 }
 
