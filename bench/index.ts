@@ -7,6 +7,7 @@ import type { Plan, Print } from './harness'
 import { historyBench } from './history'
 import { latencyBench } from './latency'
 import { memoryBench } from './memory'
+import { pendingBench } from './pending'
 import { readersBench } from './readers'
 import { startBench } from './start'
 import { storeBench } from './store'
@@ -15,6 +16,7 @@ import { waitBench } from './wait'
 const benches: Record<string, (print: Print, plan: Plan) => Promise<void>> = {
   store: storeBench,
   history: historyBench,
+  pending: pendingBench,
   ask: askBench,
   latency: latencyBench,
   wait: waitBench,
