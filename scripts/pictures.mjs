@@ -121,7 +121,7 @@ async function age (context) {
 }
 
 async function take (page, name) {
-  const file = path(`docs/images/heads-up-page${name && `-${name}`}.png`)
+  const file = path(`docs/images/${name}.png`)
   await page.screenshot({ path: file })
   const isSmaller = await run('pngquant', ['--force', '--skip-if-larger', '--speed', '1', '--nofs', '--output', file, '--', '64', file]).then(() => true, () => false)
   const { size } = await stat(file)
@@ -132,30 +132,30 @@ const STATES = {
   async light (open) {
     const page = await open({ colorScheme: 'light', ...DESKTOP })
     await page.keyboard.press('1')
-    await take(page, '')
+    await take(page, 'heads-up-page')
   },
   async dark (open) {
     const page = await open({ colorScheme: 'dark', ...DESKTOP })
     await page.getByRole('button', { name: 'Keep it for titles only' }).click()
     await page.mouse.move(0, 0)
-    await take(page, 'dark')
+    await take(page, 'heads-up-page-dark')
   },
   async 'forced-colours' (open) {
     const page = await open({ forcedColors: 'active', ...DESKTOP })
     await page.keyboard.press('2')
-    await take(page, 'forced-colours')
+    await take(page, 'heads-up-page-forced-colours')
   },
   async keys (open) {
     const page = await open({ ...DESKTOP, viewport: { width: 900, height: 620 } })
     await page.keyboard.press('?')
-    await take(page, 'keys')
+    await take(page, 'heads-up-page-keys')
   },
   async settled (open) {
     const page = await open({ ...DESKTOP, viewport: { width: 900, height: 560 } })
     await page.getByRole('button', { name: 'Show what was settled before' }).click()
     await page.getByText('There is nothing older').waitFor()
     await page.evaluate("document.querySelector('#recent').scrollIntoView()")
-    await take(page, 'settled')
+    await take(page, 'heads-up-page-settled')
   },
   async phone (open, url) {
     const page = await open(PHONE)
@@ -163,7 +163,7 @@ const STATES = {
     for (const urgency of ['blocking', 'normal']) await ask(url, { stream: 'release', question: `A ${urgency} one?`, urgency })
     await page.locator('#arrivals').waitFor()
     await page.evaluate('scrollTo(0, 0)')
-    await take(page, 'phone')
+    await take(page, 'heads-up-page-phone')
   }
 }
 
@@ -181,7 +181,7 @@ async function takeAll (browser) {
   try {
     const empty = await visit({ ...DESKTOP, viewport: { width: 900, height: 640 } })
     await empty.locator('.feed.live').waitFor()
-    await take(empty, 'empty')
+    await take(empty, 'heads-up-page-empty')
     for (const ticket of QUEUE) await ask(url, ticket)
     const open = async options => {
       const page = await visit(options)
@@ -194,7 +194,7 @@ async function takeAll (browser) {
     try {
       const page = await visit({ ...PHONE, colorScheme: 'dark' }, locked.url)
       await page.getByLabel('Token').waitFor()
-      await take(page, 'token')
+      await take(page, 'heads-up-page-token')
     } finally {
       await locked.close()
     }
@@ -207,9 +207,72 @@ async function takeAll (browser) {
   }
 }
 
+const tokenOf = async (url, agent, role = 'agent') => (await asOwner(url, 'admin/add-token', { agent, room: 'main', role })).token
+
+const asOwner = (url, name, body) => tell(url, TOKEN, name, body)
+
+async function tell (url, token, name, body) {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+  const response = await fetch(`${url}/v1/${name}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${name}: ${response.status} ${await response.text()}`)
+  return response.json()
+}
+
+/** A room with some work in it. Returns the token of the person in it. */
+async function fillRoom (url) {
+  await asOwner(url, 'admin/init', {})
+  const [otter, beaver] = [await tokenOf(url, 'otter'), await tokenOf(url, 'beaver')]
+  await tell(url, otter, 'room', { description: 'Everything that touches the ledger.', repo_url: 'https://git.example/ledger' })
+  await tell(url, otter, 'tasks', { title: 'Move the ledger to the new schema', body: 'In two steps; the old columns stay for a week.', claim: true })
+  await tell(url, beaver, 'tasks', { title: 'Rewrite the import on top of it', depends_on: [1] })
+  await tell(url, beaver, 'tasks', { title: 'Decide what becomes of the old exports', ask: { question: 'Keep the old CSV exports for another year?', options: ['Keep them', 'Drop them'] } })
+  await tell(url, otter, 'messages', { body: 'I begin with the schema, and leave the import alone until task 1 is done. @beaver please hold what you have.' })
+  await tell(url, beaver, 'messages', { body: 'Holding. My branch is rebased; the import needs the column `settled_at`, so tell me when it is there.', reply_to: 1 })
+  await tell(url, otter, 'messages', { body: 'It is there, with an index. The migration takes four seconds on a copy of production.', reply_to: 2, to: ['beaver'], require_ack: true })
+  await tell(url, beaver, 'messages/ack', { message_id: 3 })
+  const lea = await tokenOf(url, 'lea', 'approver')
+  await tell(url, lea, 'messages', { body: 'Good. Leave the old columns in until Monday, then drop them.', reply_to: 3 })
+  return lea
+}
+
+async function takeConsoles (browser) {
+  const { url, close } = await startProduct({ READYROOM_TOKEN: TOKEN, READYROOM_ADMIN_API: 'on' })
+  const contexts = []
+  const visit = async (path, token, options) => {
+    const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...options })
+    contexts.push(context)
+    const page = await context.newPage()
+    await page.goto(url + path)
+    await page.getByLabel('Token', { exact: true }).fill(token)
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    return page
+  }
+  try {
+    const lea = await fillRoom(url)
+    const chat = await visit('/ui', lea, { colorScheme: 'light', ...DESKTOP })
+    await chat.locator('.feed.live').waitFor()
+    await chat.locator('.item').nth(3).waitFor()
+    await take(chat, 'room')
+    const board = await visit('/ui', lea, { colorScheme: 'dark', ...PHONE })
+    await board.getByRole('tab', { name: 'Board' }).click()
+    await board.locator('.item').nth(2).waitFor()
+    await take(board, 'room-phone')
+    const admin = await visit('/admin', TOKEN, { colorScheme: 'light', ...DESKTOP })
+    await admin.getByRole('button', { name: 'Setup text for token 1 of otter' }).click()
+    await admin.locator('#text-brief').waitFor()
+    await admin.evaluate('scrollTo(0, 0)')
+    await take(admin, 'admin')
+  } finally {
+    for (const context of contexts) await context.close()
+    await close()
+  }
+}
+
 const browser = await chromium.launch({ executablePath: await findChromium(), args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'] })
 try {
-  await takeAll(browser)
+  // `npm run pictures -- room` takes those of the room and its administration alone.
+  if (process.argv[2] !== 'room') await takeAll(browser)
+  await takeConsoles(browser)
 } finally {
   await browser.close()
 }
