@@ -165,7 +165,8 @@ class Boards {
   async compare (): Promise<void> {
     for (const id of this.model.tasks.keys()) this.model.look(id)
     const { tasks } = await this.run('observer', 'listTasks', {})
-    const kept = tasks.map(({ id, status, owner, version, depends_on: needs = [], lease_until: until }) => ({ id, status, owner, version, needs, until }))
+    const kept = tasks.map(({ id, status, owner, version, depends_on: needs = [], lease_until: until }) =>
+      ({ id, status, owner, version, needs, until }))
     const plain = [...this.model.tasks].map(([id, { status, owner, version, needs, lease }]) => {
       const until = status === 'in_progress' && lease !== undefined ? new Date(lease.until).toISOString() : undefined
       return { id, status, owner, version, needs: [...needs].sort(), until }
