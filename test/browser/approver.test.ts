@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { OWNER } from '../../lib/principal'
-import { card, launchBrowser, live, recent } from '../helpers/browser'
+import { card, launchBrowser, live, openPage, recent } from '../helpers/browser'
 import { openConsole, OWNER_TOKEN, typeToken, type Console } from '../helpers/consoles'
 import { ask } from '../helpers/http'
 import { connectHttp } from '../helpers/mcp-clients'
@@ -72,18 +72,22 @@ t.test('the token of an agent is told that it asks and cannot answer; with an ap
   t.match(await room.app.readyroom.desk.get(id), { status: 'answered', answer: 'No' })
 })
 
-t.test('a token that is revoked is asked for again at once; the next one shows nothing of what that one saw', async t => {
+t.test('a token that is revoked is asked for again at once, in every tab; the next one shows nothing of what that one saw', async t => {
   const room = await openConsole(t, browser, options)
   const [ann, zoe] = [await room.mint('ann'), await room.mint('zoe', { room: 'lab' })]
   const [hers, theirs] = [await asked(t, room, ann, 'Ship it?'), await asked(t, room, zoe, 'Blow it up?')]
   const settled = await asked(t, room, ann, 'Settled?')
-  const { page } = await room.open('/')
+  const { page, context } = await room.open('/')
   await type(page, await room.mint('lea', { role: 'approver' }))
   await answer(page, settled, 'Yes')
   await recent(page, settled).waitFor()
   await card(page, hers).getByRole('textbox').fill('half a thought')
+  const second = await openPage(t, context, `${room.origin}/`)
+  await card(second, hers).waitFor()
+  await live(second)
   await room.admin.run('revoke', { agent: 'lea' })
-  await page.getByText('That token is not accepted any more').waitFor()
+  await page.getByText(/^That token (is not accepted any more|was not accepted)/).waitFor()
+  await second.getByLabel('Token', { exact: true }).waitFor()
   t.equal(await page.evaluate(() => localStorage.getItem('readyroom-token:/')), null)
   t.equal(await page.locator('#room').isVisible(), false)
   await type(page, await room.mint('eve', { room: 'lab', role: 'approver' }))
@@ -93,8 +97,10 @@ t.test('a token that is revoked is asked for again at once; the next one shows n
   t.equal(await page.getByText('Ship it?').count(), 0)
   await asked(t, room, ann, 'More?')
   const more = await asked(t, room, zoe, 'More of ours?')
-  await card(page, more).waitFor()
-  t.equal(await page.evaluate('state.entries.size'), 2, 'its stream is its own')
+  for (const tab of [page, second]) {
+    await card(tab, more).waitFor()
+    t.equal(await tab.evaluate('state.entries.size'), 2, 'its stream is its own')
+  }
   await answer(page, theirs, 'Yes')
   await recent(page, theirs).waitFor()
 })
