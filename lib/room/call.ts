@@ -1,7 +1,7 @@
 import type { ActorKind, RoomEvent, RoomEventKind } from '../../schemas/room'
 import { ReadyroomError } from '../errors'
 import { all, first, one, run, type Steps } from './steps'
-import { db } from './tables'
+import { db, taskRoom } from './tables'
 import { renewed } from './tasks'
 
 /** Who does it, as the room keeps it. */
@@ -95,7 +95,7 @@ export function * enter (call: Call, alive = true): Steps<{ through: number, gre
   const found = yield * first(db.selectFrom('rooms').select('event_seq').where('name', '=', room))
   if (found === undefined) throw new ReadyroomError('ROOM_NOT_FOUND', `There is no room ${JSON.stringify(room)}.`)
   const held = alive
-    ? yield * all(db.selectFrom('tasks').selectAll().where('lease_until', 'is not', null).where('owner', '=', actor.name).where('room', '=', room))
+    ? yield * all(db.selectFrom('tasks').selectAll().where('lease_until', 'is not', null).where('owner', '=', actor.name).where(taskRoom, '=', room))
     : []
   for (const task of held) {
     const until = renewed(task, now)

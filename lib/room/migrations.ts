@@ -64,6 +64,9 @@ export const MIGRATIONS: ReadonlyArray<readonly string[]> = [[
 ], [
   'ALTER TABLE deliveries ADD COLUMN asker TEXT',
   'CREATE INDEX deliveries_unread ON deliveries (asker) WHERE delivered_at IS NOT NULL AND read_at IS NULL'
+], [
+  // Leases of an agent, wherever: see `elsewhere` in tables.
+  'CREATE INDEX tasks_held ON tasks (owner) WHERE lease_until IS NOT NULL'
 ]]
 
 /**

@@ -3,7 +3,7 @@ import { PAGE_BYTES, type Note, type Task, type TaskStatus, type TaskView } from
 import { ReadyroomError } from '../../errors'
 import { append, bytesOf, enter, given, iso, page, type Call, type Command, type NewEvent } from '../call'
 import { all, first, type Steps } from '../steps'
-import { db, type TasksTable } from '../tables'
+import { db, taskRoom, type TasksTable } from '../tables'
 import { lapse, type TaskDecision } from '../tasks'
 
 // Tasks as they are read, which is also when a lease that is over lapses.
@@ -39,7 +39,7 @@ function * lapsed (call: Call, row: TasksTable): Steps<TasksTable> {
 /** Lets every lease of the room lapse that is over. */
 export function * lapseDue (call: Call): Steps<void> {
   const due = yield * all(db.selectFrom('tasks').selectAll()
-    .where('room', '=', call.room).where('lease_until', 'is not', null).where('lease_until', '<=', iso(call.now)))
+    .where(taskRoom, '=', call.room).where('lease_until', 'is not', null).where('lease_until', '<=', iso(call.now)))
   for (const row of due) yield * lapsed(call, row)
 }
 

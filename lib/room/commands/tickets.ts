@@ -3,7 +3,7 @@ import { NOTE_BYTES } from '../../../schemas/room'
 import { describeSettled } from '../../lifecycle'
 import { append, bytesOf, type Call, type Command } from '../call'
 import { all, first, run, type Steps } from '../steps'
-import { db } from '../tables'
+import { db, taskRoom } from '../tables'
 import { onTicket, type TicketOutcome } from '../tasks'
 import { note } from './board'
 import { settle, taskAt } from './tasks-read'
@@ -35,9 +35,9 @@ function noteOf ({ event, ticket }: AuditEntry): string {
 }
 
 /** Every task of a room that a ticket frees, holds or blocks again. */
-function * tell (call: Call, entry: AuditEntry, outcome: TicketOutcome): Steps<void> {
+export function * tell (call: Call, entry: AuditEntry, outcome: TicketOutcome): Steps<void> {
   const { ticket: { id } } = entry
-  const rows = yield * all(db.selectFrom('tasks').select('id').where('room', '=', call.room)
+  const rows = yield * all(db.selectFrom('tasks').select('id').where(taskRoom, '=', call.room)
     .where(({ eb, or }) => or([eb('ticket_id', '=', id), eb('freed_by', '=', id)])))
   for (const row of rows) {
     let task = yield * taskAt(call, row.id)
