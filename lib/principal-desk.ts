@@ -45,7 +45,9 @@ export class PrincipalDesk implements TicketDesk {
       throw new ReadyroomError('BAD_REQUEST',
         `stream must be ${JSON.stringify(name)}, the name of your token, or begin with ${JSON.stringify(`${name}/`)}; got ${JSON.stringify(stream)}.`)
     }
-    return this.#desk.ask({ ...input, room: home, asker: name }, id)
+    const room = input.room ?? home
+    if (!mayEnter(this.#principal, room)) throw new ReadyroomError('FORBIDDEN_ROOM', `The token of ${name} has no grant for the room ${JSON.stringify(room)}.`)
+    return this.#desk.ask({ ...input, room, asker: name }, id)
   }
 
   async wait (id: string, options: WaitOptions): Promise<Ticket> {

@@ -1,7 +1,7 @@
 import type { RoomAgent, RoomEvent } from '../../schemas/room'
 import type { AgentDesk } from '../desk'
 import { ReadyroomError } from '../errors'
-import { mintId } from '../lifecycle'
+import { mintId, readAsk } from '../lifecycle'
 import { may, mayEnter, type Principal } from '../principal'
 import { parse } from '../validate'
 import type { Actor } from './call'
@@ -220,12 +220,18 @@ export class RoomDesk {
   async #createTask (head: CallHead, { ask, ...input }: InputOf<'createTask'> & { ask?: Record<string, unknown> }, options: RoomCallOptions): Promise<object> {
     if (ask === undefined) return this.run('createTask', head, input)
     const { tickets, principal, stream = principal.name } = options
+    if (!may(principal, 'tickets:ask')) {
+      throw new ReadyroomError('FORBIDDEN_SCOPE', `ask needs the scope tickets:ask, which the token of ${principal.name} does not have.`)
+    }
+    const question = readAsk(ask)
     const ticketId = mintId(this.#now())
     const task = await this.run('createTask', head, { ...input, ticket_id: ticketId })
     try {
-      await tickets.ask({ ...ask as { question: string }, stream }, ticketId)
+      // In the room of the task: who answers there sees it, and the answer finds the task again.
+      await tickets.ask({ ...question, stream, room: head.room, asker: head.actor.name }, ticketId)
     } catch (err) {
-      await this.run('dropTicket', { ...this.system(head.room) }, { task_id: task.id, ticket_id: ticketId })
+      // Whoever is refused calls again: what is left of this call is nothing to take up.
+      await this.run('dropTicket', this.system(head.room), { task_id: task.id, ticket_id: ticketId, refused: true })
       throw err
     }
     return task
@@ -244,13 +250,25 @@ export class RoomDesk {
     return this.run('updateTask', head, input)
   }
 
-  /** Resolves when somebody else has done something in the room that the caller has not seen, or the time is over. */
+  /**
+   * Resolves when somebody else has done something in the room that the caller has not seen, or the time is over.
+   * @throws UNAUTHORIZED and ROOM_NOT_FOUND at once, when the caller's token is revoked or the room deleted meanwhile.
+   */
   async waitForChange (
     head: CallHead, seconds: number = DEFAULT_WAIT_S, { signal }: Pick<RoomCallOptions, 'signal'> = {}
   ): Promise<{ changed: boolean, unread: number }> {
     const ms = Math.min(seconds * 1_000, this.#maxWaitMs)
     const { promise, resolve } = Promise.withResolvers<void>()
     const stop = this.subscribe(head.room, event => { if (event.actor !== head.actor.name) resolve() })
+    let revoked = false
+    const stopHearing = [
+      this.onDeleted(room => { if (room === head.room) resolve() }),
+      this.tokens.onRevoked(ids => {
+        if (head.token === undefined || !ids.includes(head.token)) return
+        revoked = true
+        resolve()
+      })
+    ]
     const timer = setTimeout(resolve, ms)
     const over = AbortSignal.any([this.closing, ...signal === undefined ? [] : [signal]])
     over.addEventListener('abort', () => { resolve() }, { once: true })
@@ -260,11 +278,13 @@ export class RoomDesk {
       const before = await this.run('peek', head, { limit: 1 })
       if (before.unread > 0) return { changed: true, unread: before.unread }
       await promise
+      if (revoked) throw new ReadyroomError('UNAUTHORIZED', 'The token was revoked while this was waited for.')
       const { unread } = await this.run('peek', { ...head, now: this.#now() }, { limit: 1 })
       return { changed: unread > 0, unread }
     } finally {
       clearTimeout(timer)
       stop()
+      for (const stopOne of stopHearing) stopOne()
     }
   }
 

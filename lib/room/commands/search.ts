@@ -11,13 +11,15 @@ const EXCERPT = 240
 export interface SearchInput { query: string, kinds?: readonly TextKind[], limit?: number }
 export interface Hit { kind: TextKind, id: number, task_id?: number, at: string, author: string, excerpt: string }
 
+/** A word, with what is written above and below its letters: an accent may be a character of its own, and ends no word. */
+const WORD = /[\p{L}\p{N}_][\p{L}\p{N}\p{M}_]*/gu
+
 /** The words of a query as the index takes them, each quoted: nothing in it is an operator. */
-const wordsOf = (query: string): string =>
-  [...query.matchAll(/[\p{L}\p{N}_]+/gu)].map(([word]) => `"${word}"`).join(' ')
+const wordsOf = (query: string): string => [...query.matchAll(WORD)].map(([word]) => `"${word}"`).join(' ')
 
 /** The part of a text around the first of the words. */
 function excerptOf (text: string, query: string): string {
-  const word = /[\p{L}\p{N}_]+/u.exec(query)?.[0] ?? ''
+  const [word = ''] = query.match(WORD) ?? []
   const at = Math.max(0, text.toLowerCase().indexOf(word.toLowerCase()))
   const from = Math.max(0, at - EXCERPT / 4)
   const part = text.slice(from, from + EXCERPT)

@@ -1,6 +1,7 @@
 import type { AuditEntry } from '../../../schemas/event'
 import { NOTE_BYTES } from '../../../schemas/room'
 import { describeSettled } from '../../lifecycle'
+import { OWNER } from '../../principal'
 import { append, bytesOf, type Call, type Command } from '../call'
 import { all, first, run, type Steps } from '../steps'
 import { db, taskRoom } from '../tables'
@@ -47,6 +48,15 @@ export function * tell (call: Call, entry: AuditEntry, outcome: TicketOutcome): 
   }
 }
 
+/** What was asked without a token is in no room, and yet a task of any room may wait for it. */
+function * tellWherever (call: Call, entry: AuditEntry, outcome: TicketOutcome): Steps<void> {
+  const { ticket: { id } } = entry
+  // Only an undo looks for what was freed: that one has no index.
+  const waiting = db.selectFrom('tasks').select('room').distinct().where('ticket_id', '=', id)
+  const rooms = yield * all(outcome === 'undone' ? waiting.union(db.selectFrom('tasks').select('room').where('freed_by', '=', id)) : waiting)
+  for (const { room } of rooms) yield * tell({ ...call, room }, entry, outcome)
+}
+
 /** How far the audit log of the tickets has been applied here. */
 export const appliedThrough: Command<object, { seq: number }> = function * () {
   const mark = yield * first(db.selectFrom('marks').select('value').where('name', '=', APPLIED))
@@ -64,7 +74,11 @@ export const applyTickets: Command<{ entries: readonly AuditEntry[] }, { seq: nu
     seq = entry.seq
     const { ticket, event, actor } = entry
     const { room, asker } = ticket
-    if (room === undefined) continue
+    const outcome = outcomeOf(entry)
+    if (room === undefined) {
+      if (outcome !== undefined) yield * tellWherever(call, entry, outcome)
+      continue
+    }
     const there = yield * first(db.selectFrom('rooms').select('name').where('name', '=', room))
     if (there === undefined) continue
     const inRoom: Call = { ...call, room }
@@ -72,14 +86,13 @@ export const applyTickets: Command<{ entries: readonly AuditEntry[] }, { seq: nu
       kind: KINDS[event],
       ticket_id: ticket.id,
       at: entry.at,
-      actor: event === 'enqueued' || event === 'cancelled' ? { name: asker ?? actor, kind: 'agent' } : event === 'expired' ? SYSTEM : { name: actor, kind: 'owner' },
+      actor: event === 'enqueued' || event === 'cancelled' ? { name: asker ?? actor, kind: asker === OWNER.name ? 'owner' : 'agent' } : event === 'expired' ? SYSTEM : { name: actor, kind: 'owner' },
       body: event === 'enqueued' ? ticket.question : ticket.answer ?? '',
       concerns: asker === undefined || event === 'enqueued' || event === 'cancelled' ? [] : [asker]
     })
     // An answer can have reached the agent before it is told here.
     yield * run(db.insertInto('deliveries').values({ ticket_id: ticket.id, rev: ticket.rev, saved_at: entry.at, delivered_at: null, read_at: null, asker: asker ?? null })
       .onConflict(conflict => conflict.columns(['ticket_id', 'rev']).doUpdateSet({ saved_at: entry.at })))
-    const outcome = outcomeOf(entry)
     if (outcome !== undefined) yield * tell(inRoom, entry, outcome)
   }
   yield * run(db.insertInto('marks').values({ name: APPLIED, value: String(seq) }).onConflict(conflict => conflict.column('name').doUpdateSet({ value: String(seq) })))
@@ -100,13 +113,19 @@ export const awaitedTickets: Command<object, { tickets: Array<{ room: string, ta
   return { tickets: rows.map(row => ({ room: row.room, task_id: row.id, ticket_id: row.ticket_id! })) }
 }
 
-/** A ticket that a task was to wait for was never enqueued, as after a crash between the two: the task is free again. */
-export const dropTicket: Command<{ task_id: number, ticket_id: string }, null> = function * (call, { task_id: id, ticket_id: ticketId }) {
+/**
+ * A ticket that a task was to wait for was never enqueued. After a crash between the two the task is free again; `refused`
+ * says that whoever made it was told so, and it is cancelled.
+ */
+export const dropTicket: Command<{ task_id: number, ticket_id: string, refused?: boolean }, null> = function * (call, input) {
+  const { task_id: id, ticket_id: ticketId, refused = false } = input
   const task = yield * taskAt(call, id)
   if (task.status !== 'blocked' || task.ticket_id !== ticketId) return null
-  const status = 'pending' as const
-  const change = { status, owner: null, ticket_id: null, version: task.version + 1 }
-  const freed = yield * settle(call, task, { change, event: { kind: 'task_unblocked' } }, { actor: SYSTEM })
-  yield * note(call, freed, `Ticket ${ticketId} was never enqueued; ask again where the decision is still needed.`, SYSTEM)
+  const change = { status: refused ? 'cancelled' : 'pending', owner: null, ticket_id: null, version: task.version + 1 } as const
+  const event = refused ? { kind: 'task_updated', body: 'cancelled' } as const : { kind: 'task_unblocked' } as const
+  const freed = yield * settle(call, task, { change, event }, { actor: SYSTEM })
+  yield * note(call, freed, refused
+    ? `Ticket ${ticketId} of this task was refused, and so was the call that made both.`
+    : `Ticket ${ticketId} was never enqueued; ask again where the decision is still needed.`, SYSTEM)
   return null
 }

@@ -1,0 +1,89 @@
+import t from 'tap'
+import { PrincipalDesk } from '../../lib/principal-desk'
+import { ask } from '../helpers/http'
+import { eventually } from '../helpers/process'
+import { listenWithRooms } from '../helpers/rooms'
+
+const bearer = (token: string | undefined) => token === undefined ? {} : { authorization: `Bearer ${token}` }
+
+const over = (origin: string) => ({
+  get: (token: string | undefined, path: string) => ask(origin, path, { headers: bearer(token) }),
+  post: (token: string | undefined, path: string, body: object) => ask(origin, path, {
+    method: 'POST', headers: { ...bearer(token), 'content-type': 'application/json' }, body: JSON.stringify(body)
+  })
+})
+
+const json = async (response: Promise<Response> | Response): Promise<Record<string, unknown>> =>
+  await (await response).json() as Record<string, unknown>
+
+interface Task { id: number, status: string, owner?: string, ticket_id?: string }
+
+t.test('a question that goes with a task is asked in the room of the task, and its answer there frees the task', async t => {
+  const { origin, mint } = await listenWithRooms(t)
+  const [bob, lea] = [await mint('bob', { also: ['other'] }), await mint('lea', { role: 'approver', room: 'other' })]
+  const { get, post } = over(origin)
+  const task = await json(post(bob, '/v1/tasks', { room: 'other', title: 'ship', claim: true, ask: { question: 'Ship it?' } })) as unknown as Task
+  t.match(await json(get(lea, `/api/tickets/${task.ticket_id}`)), { room: 'other', asker: 'bob', status: 'pending' })
+  await post(lea, '/api/answer', { id: task.ticket_id, answer: 'yes' })
+  await eventually(async () => (await json(get(bob, '/v1/task?room=other&task_id=1')))['status'] === 'in_progress' || undefined, 'freed')
+})
+
+t.test('where nobody has a token, an answer frees the task that waits for it, made with its question or blocked later', async t => {
+  const { origin } = await listenWithRooms(t)
+  const { get, post } = over(origin)
+  const task = await json(post(undefined, '/v1/tasks', { title: 'ship', claim: true, ask: { question: 'Ship it?' } })) as unknown as Task
+  await post(undefined, '/api/answer', { id: task.ticket_id, answer: 'yes' })
+  await eventually(async () => (await json(get(undefined, '/v1/task?task_id=1')))['status'] === 'in_progress' || undefined, 'freed')
+  const { events } = await json(get(undefined, '/v1/events?kind=ticket_enqueued')) as unknown as { events: object[] }
+  t.match(events, [{ actor: 'human', actor_kind: 'owner' }])
+})
+
+t.test('who may not ask does not ask by way of a task', async t => {
+  const { origin, mint } = await listenWithRooms(t)
+  const lea = await mint('lea', { role: 'approver' })
+  const { get, post } = over(origin)
+  const refused = await post(lea, '/v1/tasks', { title: 'ship', ask: { question: 'Ship it?' } })
+  t.equal(refused.status, 403)
+  t.match(await json(refused), { error: 'FORBIDDEN_SCOPE', message: /tickets:ask/ })
+  t.strictSame((await json(get(lea, '/v1/tasks')))['tasks'], [])
+  t.strictSame((await json(get(lea, '/api/tickets')))['tickets'], [])
+})
+
+t.test('a question to a task keeps the rules of every question: a blank one makes no task', async t => {
+  const { origin, mint } = await listenWithRooms(t)
+  const ann = await mint('ann')
+  const { get, post } = over(origin)
+  for (const question of [{ question: ' \u200b' }, { question: 'Ship it?', options: ['yes', 'Yes'] }]) {
+    t.equal((await post(ann, '/v1/tasks', { title: 'ship', ask: question })).status, 400)
+  }
+  t.strictSame((await json(get(ann, '/v1/tasks')))['tasks'], [])
+})
+
+t.test('a task whose ticket is refused is nothing to take up', async t => {
+  const { origin, mint, rooms, app } = await listenWithRooms(t)
+  const ann = await mint('ann')
+  const { get } = over(origin)
+  const principal = rooms.tokens.find(ann, Date.now())!
+  const tickets = new PrincipalDesk(app.desk, principal)
+  const made = rooms.call('create_task', { title: 'ship', claim: true, ask: { question: 'Ship it?' } }, { principal, tickets, stream: 'bob' })
+  await t.rejects(made, { code: 'BAD_REQUEST', message: /stream/ })
+  t.strictSame((await json(get(ann, '/v1/tasks?status=open')))['tasks'], [])
+  t.match(await json(get(ann, '/v1/task?task_id=1')), { status: 'cancelled', notes: [{ author: 'system', body: /refused/ }] })
+})
+
+t.test('a wait ends at once with its token, even where its agent holds another, and with its room', async t => {
+  const { origin, mint, admin, rooms } = await listenWithRooms(t, { originPolicy: 'spec' })
+  const [first, second] = [await mint('ann'), await mint('ann')]
+  const { get, post } = over(origin)
+  await post(first, '/v1/whats-new', {})
+  const begun = performance.now()
+  const waiting = get(first, '/v1/wait?timeout_s=60')
+  await eventually(async () => rooms.isWatched || undefined, 'waiting')
+  await admin.run('revoke', { id: 1 })
+  t.equal((await waiting).status, 401)
+  const other = get(second, '/v1/wait?timeout_s=60')
+  await eventually(async () => rooms.isWatched || undefined, 'waiting again')
+  await admin.run('delete-room', { room: 'main', confirm: 'main' })
+  t.equal((await other).status, 404)
+  t.ok(performance.now() - begun < 30_000)
+})
