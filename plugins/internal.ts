@@ -5,6 +5,7 @@ import {
 } from '../schemas/internal'
 import type { Doors } from '../lib/doors'
 import { AdminCallSchema } from '../schemas/admin'
+import { BODY_LIMIT } from '../lib/bodies'
 import { ReadyroomError } from '../lib/errors'
 import { isLoopbackAddress } from '../lib/origin'
 import { parse } from '../lib/validate'
@@ -13,6 +14,7 @@ import { CREDENTIAL, NONCE_HEADER, TAG_HEADER } from '../lib/node/link'
 import { callKey, equalProofs, proofOf, responseTag, seal, tokenTag } from '../lib/node/proof'
 import { runToolCall } from '../lib/node/tool-call'
 import { RoomAdmin } from '../lib/room/admin'
+import { uploadLimit } from '../lib/room/http'
 import { isNewer } from '../lib/node/versions'
 
 export type { InternalOptions }
@@ -67,7 +69,9 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
       return payload
     })
 
-    app.post('/tool-call', { schema: { response: { 200: ToolReplySchema } } }, (request, reply) =>
+    // As much as an agent may send over HTTP, and the frame around it.
+    const bodyLimit = BODY_LIMIT + uploadLimit(doors?.rooms?.maxFileBytes ?? 0)
+    app.post('/tool-call', { bodyLimit, schema: { response: { 200: ToolReplySchema } } }, (request, reply) =>
       runToolCall(app.desk, parse(ToolCallSchema, request.body, 'The body'), abortedWith(reply), doors, written => { reply.raw.once('finish', written) }))
 
     app.get('/status', { exposeHeadRoute: false, schema: { response: { 200: DaemonStatusSchema } } }, async request => {
