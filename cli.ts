@@ -6,6 +6,7 @@ import { readCommandLine, type CommandLine } from './lib/node/command-line'
 import type { AdminOptions } from './lib/node/commands/admin'
 import { audit } from './lib/node/commands/audit'
 import { helpOn } from './lib/node/commands/help'
+import type { Administer } from './lib/node/commands/setup-token'
 import { status } from './lib/node/commands/status'
 import { stop } from './lib/node/commands/stop'
 import { checkReach, pageUrl, readConfig, warningsOf } from './lib/node/config'
@@ -88,7 +89,9 @@ async function setUp (line: CommandLine): Promise<number> {
   const config = readConfig({ flags: line.flags, cwd })
   const { platform, execPath, execArgv, argv, env } = process
   const started = { platform, execPath, execArgv, script: resolve(argv[1] ?? '') }
-  return setup({ ...setupOptions({ line, config, started, place: { platform, env, home: homedir(), cwd } }), out, note })
+  const { administer, hasRooms } = await import('./lib/node/administer')
+  const here: Administer | undefined = line.url === undefined && await hasRooms(config) ? use => administer(config, use) : undefined
+  return setup({ ...setupOptions({ line, config, started, place: { platform, env, home: homedir(), cwd }, administer: here }), out, note })
 }
 
 async function setUpHook ({ scope = 'user', write, url }: CommandLine): Promise<number> {

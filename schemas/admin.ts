@@ -37,7 +37,10 @@ export const ADMIN = {
     output: closed({ token: Type.String({ description: 'Shown once' }), view: TokenViewSchema })
   },
   list: {
-    input: closed({ revoked: Type.Optional(Type.Boolean()) }),
+    input: closed({
+      revoked: Type.Optional(Type.Boolean()),
+      sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of the one token to show' }))
+    }),
     output: closed({
       initialised: Type.Boolean(),
       rooms: Type.Array(RoomInfoSchema),

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AdminInput, AdminName, AdminOutput } from '../../schemas/admin'
 import { RoomAdmin } from '../room/admin'
@@ -6,7 +8,7 @@ import { LinkError } from './exchange'
 import { acquireFolder, FolderHeldError, type FolderLock } from './folder-lock'
 import type { Link } from './link'
 import { RefusedError } from './refused'
-import { openRooms } from './room/open-rooms'
+import { openRooms, ROOM_DB } from './room/open-rooms'
 
 /** How long one thing may take, in milliseconds: a backup copies the whole database. */
 const CALL_MS = 120_000
@@ -32,6 +34,15 @@ export async function administer<T> (where: Whereabouts, use: (run: RunAdmin) =>
     if (lock !== undefined) return await underLock(lock, use)
     await delay(LOOK_MS)
   }
+}
+
+/** Whether there are rooms, without making any. */
+export async function hasRooms (where: Whereabouts): Promise<boolean> {
+  if (existsSync(join(where.stateDir, ROOM_DB))) return true
+  // One that cannot be asked has not been asked for anything either.
+  const found = await findDaemon(where).catch(() => undefined)
+  found?.link.close()
+  return found !== undefined && existsSync(join(found.dir, ROOM_DB))
 }
 
 /** Undefined while somebody else has it and there is time left. */

@@ -7,7 +7,7 @@ import { fold, readName } from './names'
 import { hashOf, newToken } from './token-book'
 
 /** The room that the first agents are put in, where nobody names one. */
-const FIRST_ROOM = 'main'
+export const FIRST_ROOM = 'main'
 
 type Handlers = { [N in AdminName]: (input: AdminInput<N>) => Promise<AdminOutput<N>> }
 

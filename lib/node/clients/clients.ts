@@ -35,20 +35,20 @@ const CALL_S = 610
 /** A first npx fetches the package, which takes longer than most clients wait. */
 const FETCH_S = 60
 
-const VARIABLE = 'READYROOM_TOKEN'
-
 /** With `refer`, the way in which the client names a variable of its environment. */
 function variables ({ env, token }: Way & { kind: 'stdio' }, refer: (name: string) => string): Record<string, string> | undefined {
-  const all = { ...env, ...withToken(token, refer, text => ({ [VARIABLE]: text })) }
+  const all = { ...env, ...withToken(token, refer, (text, variable) => ({ [variable]: text })) }
   return Object.keys(all).length === 0 ? undefined : all
 }
 
 const headers = ({ origin, token }: Way & { kind: 'http' }, refer: (name: string) => string): Record<string, string> =>
   ({ Origin: origin, ...withToken(token, refer, text => ({ Authorization: `Bearer ${text}` })) })
 
-function withToken (token: TokenUse, refer: (name: string) => string, put: (text: string) => Record<string, string>): Record<string, string> {
+function withToken (
+  token: TokenUse, refer: (name: string) => string, put: (text: string, variable: string) => Record<string, string>
+): Record<string, string> {
   if (token.kind === 'none') return {}
-  return put(token.kind === 'inline' ? token.token : refer(VARIABLE))
+  return put(token.kind === 'inline' ? token.token : refer(token.variable), token.variable)
 }
 
 /** Without what is not set. */
@@ -84,14 +84,14 @@ const codex: Client = {
     ? fields({
       command: way.command,
       args: way.args,
-      env_vars: way.token.kind === 'reference' ? [VARIABLE] : undefined,
+      env_vars: way.token.kind === 'reference' ? [way.token.variable] : undefined,
       startup_timeout_sec: way.fetched ? FETCH_S : undefined,
       tool_timeout_sec: CALL_S,
       env: variables(way.token.kind === 'reference' ? { ...way, token: { kind: 'none' } } : way, braced)
     })
     : fields({
       url: way.url,
-      bearer_token_env_var: way.token.kind === 'reference' ? VARIABLE : undefined,
+      bearer_token_env_var: way.token.kind === 'reference' ? way.token.variable : undefined,
       tool_timeout_sec: CALL_S,
       http_headers: headers(way.token.kind === 'reference' ? { ...way, token: { kind: 'none' } } : way, braced)
     }),
@@ -181,6 +181,6 @@ export const CLIENTS: Record<ClientName, Client> = { claude, codex, gemini, curs
 export function misread ({ expands }: Client, way: Way): string | undefined {
   if (expands === undefined) return undefined
   const values = way.kind === 'http' ? { '--url': way.url } : { ...way.env, 'The command': [way.command, ...way.args].join(' ') }
-  const inline = way.token.kind === 'inline' ? { [VARIABLE]: way.token.token } : {}
+  const inline = way.token.kind === 'inline' ? { [way.token.variable]: way.token.token } : {}
   return Object.entries({ ...values, ...inline }).find(([, value]) => expands.test(value))?.[0]
 }

@@ -1,3 +1,4 @@
+import { withoutTokens } from './agent-token'
 import type { Client } from './clients'
 import { editJson, parseJson, printJson } from './edit-json'
 import { editToml, parseToml, printToml } from './edit-toml'
@@ -52,7 +53,8 @@ export function putEntry (client: Client, text: string, way: Way): string {
   const content = format.parse(text)
   const path = client.path(content)
   const old = entryAt(content, path)
-  const wanted = mergeEntry(old, client.entry(way, content), way.kind, client.only)
+  const kept = old !== undefined && way.token.kind !== 'none' && way.token.variable === 'READYROOM_AGENT_TOKEN' ? withoutTokens(old) : old
+  const wanted = mergeEntry(kept, client.entry(way, content), way.kind, client.only)
   if (same(old, wanted)) return text
   const edited = format.edit(text, path, wanted)
   // Whatever an odd file has led us to, only what was meant is ever written.

@@ -1,7 +1,13 @@
 import { isLoopbackName } from '../../origin'
 
-/** How a token gets into an entry. `reference`: the client reads it from READYROOM_TOKEN itself, and no file holds it. */
-export type TokenUse = { kind: 'none' } | { kind: 'reference' } | { kind: 'inline', token: string }
+/** The owner's secret, and the token of an agent. An entry holds one of them. */
+export type TokenVariable = 'READYROOM_TOKEN' | 'READYROOM_AGENT_TOKEN'
+
+/** How a token gets into an entry. `reference`: the client reads it from the variable itself, and no file holds it. */
+export type TokenUse =
+  | { kind: 'none' }
+  | { kind: 'reference', variable: TokenVariable }
+  | { kind: 'inline', variable: TokenVariable, token: string }
 
 /** How a client gets to Ready Room: by starting it, or by its address. */
 export type Way =

@@ -93,6 +93,7 @@ Ends the process that owns the queue, and waits until it has gone. Tickets are k
 their processes takes over, and this says so. Exit code 0 also where none runs, 1 where it does not end.
 `,
   setup: `readyroom setup CLIENT [--write] [--scope user|project] [--url ADDRESS] [--stream NAME]
+                       [--agent NAME] [--room ROOM]
 readyroom setup [CLIENT] --instructions
 readyroom setup hook [--write] [--scope user|project] [--url ADDRESS]
 
@@ -106,6 +107,8 @@ changed is kept beside the new one. Twice changes nothing.
   --url ADDRESS        of a Ready Room that runs: an HTTP entry with the Origin that its guard asks for, and with a
                        reference to READYROOM_TOKEN where that is set or the address is not of this machine
   --stream NAME        who asks; with --url it goes into the address
+  --agent NAME         after \`readyroom admin init\`: for whom --write makes a token (the name of the stream or folder),
+  --room ROOM          and its home room (main, or the first); a live token that is there is kept
   --inline-token       writes the token itself, from READYROOM_TOKEN, for a client that is started without it
   --instructions       prints the paragraph that teaches an agent when to ask, for CLAUDE.md or AGENTS.md
 

@@ -5,8 +5,11 @@ import { CLIENTS } from '../clients/clients'
 import type { Place } from '../clients/place'
 import { invocation, launchOf, readAddress, type Started, type TokenUse, type Way } from '../clients/way'
 import type { SetupOptions } from './setup'
+import type { Administer, TokenWishes } from './setup-token'
 
 export interface SetupSurroundings {
+  /** Unset where nobody ever made a room here. */
+  administer?: Administer | undefined
   line: CommandLine
   config: Config
   started: Started
@@ -17,14 +20,14 @@ export interface SetupSurroundings {
  * What `setup` is to write, from what was set here.
  * @throws ConfigError where the command line cannot be meant so
  */
-export function setupOptions ({ line, config, started, place }: SetupSurroundings): Pick<SetupOptions, 'client' | 'scope' | 'way' | 'place' | 'write' | 'again' | 'remarks'> {
+export function setupOptions ({ line, config, started, place, administer }: SetupSurroundings): Pick<SetupOptions, 'client' | 'scope' | 'way' | 'place' | 'write' | 'again' | 'remarks' | 'wishes'> {
   const { scope = 'user', write = false, flags } = line
   const client = CLIENTS[line.client!]
   const { way, remarks } = line.url === undefined ? byCommand(line, config, started, place) : byAddress(line, config)
-  if (way.token.kind === 'reference') {
-    remarks.push(`${client.title} takes the token from its own environment: set READYROOM_TOKEN for it. No file holds it.`)
+  const wishes: TokenWishes = {
+    agent: line.agent, room: line.room, elsewhere: line.url !== undefined, given: config.agentToken, stream: config.stream, cwd: place.cwd, administer
   }
-  return { client, scope, way, place, write, again: [...invocation(started), ...repeated(line, config, flags)], remarks }
+  return { client, scope, way, place, write, again: [...invocation(started), ...repeated(line, config, flags)], remarks, wishes }
 }
 
 function byCommand (line: CommandLine, config: Config, started: Started, { env }: Place): { way: Way, remarks: string[] } {
@@ -47,9 +50,9 @@ function byAddress (line: CommandLine, config: Config): { way: Way, remarks: str
 }
 
 function tokenUse ({ inlineToken }: CommandLine, { token }: Config, wanted: boolean): TokenUse {
-  if (!inlineToken) return { kind: wanted ? 'reference' : 'none' }
+  if (!inlineToken) return wanted ? { kind: 'reference', variable: 'READYROOM_TOKEN' } : { kind: 'none' }
   if (token === undefined) throw new ConfigError('--inline-token writes the token into the entry, and there is none: set READYROOM_TOKEN.', 2)
-  return { kind: 'inline', token }
+  return { kind: 'inline', variable: 'READYROOM_TOKEN', token }
 }
 
 /**
@@ -76,10 +79,12 @@ function settingsOf (config: Config, flags: Flags, env: Record<string, string | 
 }
 
 /** The same again, to write; the token is left to the environment, since a line is kept in a history. */
-function repeated ({ client, scope, url, inlineToken }: CommandLine, config: Config, flags: Flags): string[] {
+function repeated ({ client, scope, url, inlineToken, agent, room }: CommandLine, config: Config, flags: Flags): string[] {
   const words = ['setup', client!]
   if (scope !== undefined) words.push('--scope', scope)
   if (url !== undefined) words.push('--url', url)
+  if (agent !== undefined) words.push('--agent', agent)
+  if (room !== undefined) words.push('--room', room)
   for (const flag of FLAGS) {
     if (flag !== 'token' && flags[flag] !== undefined) words.push(`--${flag}=${flag === 'state-dir' ? config.stateDir : flags[flag]}`)
   }

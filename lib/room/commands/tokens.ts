@@ -97,9 +97,12 @@ export const mintToken: Command<MintInput, KnownToken> = function * (call, input
   return { ...viewOf(row), hash: row.hash }
 }
 
-/** Tokens in order of their ids; revoked ones only where asked for, else their count. */
-export const listTokens: Command<{ revoked?: boolean }, { tokens: TokenView[], revoked_hidden?: number }> = function * (_call, { revoked = false }) {
-  const rows = yield * all(db.selectFrom('tokens').selectAll().orderBy('id'))
+/** Tokens in order of their ids, or the one with a digest; revoked ones only where asked for, else their count. */
+export const listTokens: Command<
+  { revoked?: boolean, sha256?: string }, { tokens: TokenView[], revoked_hidden?: number }
+> = function * (_call, { revoked = false, sha256 }) {
+  const every = db.selectFrom('tokens').selectAll().orderBy('id')
+  const rows = yield * all(sha256 === undefined ? every : every.where('hash', '=', sha256))
   const shown = rows.filter(row => revoked || row.revoked_at === null)
   const hidden = rows.length - shown.length
   return { tokens: shown.map(viewOf), ...(hidden > 0 && { revoked_hidden: hidden }) }

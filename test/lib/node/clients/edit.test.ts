@@ -13,7 +13,7 @@ const STDIO: Way = {
   kind: 'stdio', command: 'npx', args: ['-y', 'readyroom'], env: { READYROOM_STREAM: 'my repo (v2)', READYROOM_STATE_DIR: `${HOME}\\queue` }, token: { kind: 'none' }, fetched: true
 }
 const PLAIN: Way = { ...STDIO, env: {} }
-const HTTP: Way = { kind: 'http', url: 'https://desk.example/mcp/my%20repo', origin: 'https://desk.example', token: { kind: 'reference' } }
+const HTTP: Way = { kind: 'http', url: 'https://desk.example/mcp/my%20repo', origin: 'https://desk.example', token: { kind: 'reference', variable: 'READYROOM_TOKEN' } }
 
 const { claude, codex, cursor, vscode, opencode, gemini } = CLIENTS
 const read = ({ format }: Client, text: string): unknown => format === 'toml' ? parseToml(text) : parseJsonc(text)
@@ -61,11 +61,11 @@ t.test('a token is in an entry only where it was asked for', async t => {
   const token = 'a-token-that-nobody-may-ever-see'
   for (const client of all) {
     for (const way of [STDIO, HTTP]) {
-      t.notMatch(printEntry(client, { ...way, token: { kind: 'reference' } }), token)
-      t.match(printEntry(client, { ...way, token: { kind: 'inline', token } }), token, client.name)
+      t.notMatch(printEntry(client, { ...way, token: { kind: 'reference', variable: 'READYROOM_TOKEN' } }), token)
+      t.match(printEntry(client, { ...way, token: { kind: 'inline', variable: 'READYROOM_TOKEN', token } }), token, client.name)
     }
   }
-  t.match(printEntry(codex, { ...STDIO, token: { kind: 'reference' } }), /^env_vars = \["READYROOM_TOKEN"\]$/m)
+  t.match(printEntry(codex, { ...STDIO, token: { kind: 'reference', variable: 'READYROOM_TOKEN' } }), /^env_vars = \["READYROOM_TOKEN"\]$/m)
 })
 
 t.test('twice changes nothing, in an empty file, a full one and that of a person with habits', async t => {
@@ -123,7 +123,7 @@ t.test('an entry that is there keeps what the person put into it', async t => {
   const after = putEntry(gemini, before, STDIO)
   t.match(findEntry(gemini, after).entry, { command: 'npx', args: ['-y', 'readyroom'], trust: true, timeout: 900_000, env: { MINE: '1', READYROOM_STREAM: 'my repo (v2)' } })
   t.match(after, '// by hand')
-  const codexed = putEntry(codex, '[mcp_servers.readyroom]\nenv_vars = ["MINE"]\nenabled = false\n', { ...PLAIN, token: { kind: 'reference' } })
+  const codexed = putEntry(codex, '[mcp_servers.readyroom]\nenv_vars = ["MINE"]\nenabled = false\n', { ...PLAIN, token: { kind: 'reference', variable: 'READYROOM_TOKEN' } })
   t.match(findEntry(codex, codexed), { off: true, entry: { env_vars: ['MINE', 'READYROOM_TOKEN'] } })
 })
 
