@@ -211,22 +211,6 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
     }
   })
 
-  test('a task that waits for a ticket of no room is freed, and blocked again by an undo, without a word of it in the log', async (t, store) => {
-    const ann = hand(store, 'ann')
-    const log = auditLog()
-    const asked = enqueue({ stream: 'laptop', question: 'Ship it?' }, mintId(NOW), NOW)
-    const { id } = asked.ticket
-    await ann('createTask', { title: 'ship', claim: true })
-    await ann('updateTask', { task_id: 1, status: 'blocked', ticket_id: id })
-    const answered = answer(asked.ticket, 'yes', 'pia', NOW + MINUTE)
-    await ann('applyTickets', { entries: [log(asked), log(answered)] })
-    t.match(await ann('getTask', { task_id: 1 }), { status: 'in_progress', owner: 'ann', notes: [{ author: 'system', body: /"yes"/ }] })
-    await ann('applyTickets', { entries: [log(undo(answered.ticket, 'pia', NOW + 2 * MINUTE))] })
-    t.match(await ann('getTask', { task_id: 1 }), { status: 'blocked', ticket_id: id, owner: 'ann' })
-    const { events } = await ann('readEvents', {})
-    t.notOk(events.some(({ kind }) => kind.startsWith('ticket_')))
-  })
-
   test('a search finds what was written with accents of their own, as file names of some systems are', async (t, store) => {
     const ann = hand(store, 'ann')
     await ann('postMessage', { body: 'the e\u0301cole opens' })

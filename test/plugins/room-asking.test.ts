@@ -1,6 +1,6 @@
 import t from 'tap'
-import { PrincipalDesk } from '../../lib/principal-desk'
 import { ask } from '../helpers/http'
+import { connectHttp } from '../helpers/mcp-clients'
 import { eventually } from '../helpers/process'
 import { listenWithRooms } from '../helpers/rooms'
 
@@ -29,11 +29,18 @@ t.test('a question that goes with a task is asked in the room of the task, and i
 })
 
 t.test('where nobody has a token, an answer frees the task that waits for it, made with its question or blocked later', async t => {
-  const { origin } = await listenWithRooms(t)
+  const { origin } = await listenWithRooms(t, { originPolicy: 'spec' })
   const { get, post } = over(origin)
   const task = await json(post(undefined, '/v1/tasks', { title: 'ship', claim: true, ask: { question: 'Ship it?' } })) as unknown as Task
   await post(undefined, '/api/answer', { id: task.ticket_id, answer: 'yes' })
   await eventually(async () => (await json(get(undefined, '/v1/task?task_id=1')))['status'] === 'in_progress' || undefined, 'freed')
+  const later = await json(post(undefined, '/v1/tasks', { title: 'tag', claim: true })) as unknown as Task
+  const client = await connectHttp(t, 'modern', `${origin}/mcp/laptop`)
+  const { structuredContent } = await client.callTool({ name: 'ask_human', arguments: { question: 'Tag it?' } })
+  const { id } = structuredContent as { id: string }
+  await json(post(undefined, '/v1/tasks/update', { task_id: later.id, status: 'blocked', ticket_id: id }))
+  await post(undefined, '/api/answer', { id, answer: 'yes' })
+  await eventually(async () => (await json(get(undefined, '/v1/task?task_id=2')))['status'] === 'in_progress' || undefined, 'freed')
   const { events } = await json(get(undefined, '/v1/events?kind=ticket_enqueued')) as unknown as { events: object[] }
   t.match(events, [{ actor: 'human', actor_kind: 'owner' }])
 })
@@ -60,13 +67,12 @@ t.test('a question to a task keeps the rules of every question: a blank one make
 })
 
 t.test('a task whose ticket is refused is nothing to take up', async t => {
-  const { origin, mint, rooms, app } = await listenWithRooms(t)
+  const { origin, mint } = await listenWithRooms(t, { originPolicy: 'spec' })
   const ann = await mint('ann')
   const { get } = over(origin)
-  const principal = rooms.tokens.find(ann, Date.now())!
-  const tickets = new PrincipalDesk(app.desk, principal)
-  const made = rooms.call('create_task', { title: 'ship', claim: true, ask: { question: 'Ship it?' } }, { principal, tickets, stream: 'bob' })
-  await t.rejects(made, { code: 'BAD_REQUEST', message: /stream/ })
+  const client = await connectHttp(t, 'modern', `${origin}/mcp/bob`, { authorization: `Bearer ${ann}` })
+  const made = await client.callTool({ name: 'create_task', arguments: { title: 'ship', claim: true, ask: { question: 'Ship it?' } } })
+  t.match(made, { isError: true, content: [{ text: /stream/ }] })
   t.strictSame((await json(get(ann, '/v1/tasks?status=open')))['tasks'], [])
   t.match(await json(get(ann, '/v1/task?task_id=1')), { status: 'cancelled', notes: [{ author: 'system', body: /refused/ }] })
 })
