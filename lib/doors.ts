@@ -7,7 +7,7 @@ import type { Receipt } from './room/deliveries'
 import type { RoomDesk } from './room/desk'
 
 /** What one caller of the tools gets to use. */
-export type Caller = Required<Pick<McpServerOptions, 'desk' | 'scopes'>> & Pick<McpServerOptions, 'tools' | 'room'>
+export type Caller = Required<Pick<McpServerOptions, 'desk' | 'scopes'>> & Pick<McpServerOptions, 'tools' | 'room' | 'key'>
 
 /** Leads whoever has been let in to what is theirs: the tickets as they may use them, and the rooms. */
 export class Doors {
@@ -30,14 +30,17 @@ export class Doors {
     return principal.kind === OWNER.kind ? undefined : this.rooms?.deliveries.receipt(principal.name)
   }
 
-  /** `stream` tells agents apart that have no token. `receipt` notes what the caller is told. */
-  callerOf (principal: Principal, stream: string | undefined, receipt?: Receipt): Caller {
+  /** `stream` tells agents apart that have no token. `receipt` notes what the caller is told, `key` marks a call that may be sent again. */
+  callerOf (
+    principal: Principal, stream: string | undefined, { receipt, key }: { receipt?: Receipt | undefined, key?: string | undefined } = {}
+  ): Caller {
     const { rooms } = this
     const own = this.deskOf(principal)
     const desk = receipt?.around(own) ?? own
-    if (rooms === undefined) return { desk, scopes: principal.scopes, tools: undefined, room: undefined }
+    if (rooms === undefined) return { desk, key, scopes: principal.scopes, tools: undefined, room: undefined }
     return {
       desk,
+      key,
       scopes: principal.scopes,
       tools: principal.kind === OWNER.kind ? 'decisions' : 'all',
       room: {
@@ -45,7 +48,7 @@ export class Doors {
         call: async (name, args, signal) => {
           receipt?.called()
           // Its own desk: what a tool of the room looks up for itself is not told.
-          const result = await rooms.call(name, args, { principal, tickets: own, stream, signal })
+          const result = await rooms.call(name, args, { principal, tickets: own, stream, signal, key })
           return receipt?.result(name, result) ?? result
         }
       }

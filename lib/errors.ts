@@ -8,7 +8,7 @@ import type { Ticket } from '../schemas/ticket'
 export const ERRORS = {
   BAD_REQUEST: { status: 400, mcp: 'tool' },
   UNAUTHORIZED: { status: 401, mcp: 'tool' },
-  FORBIDDEN_SCOPE: { status: 403, mcp: 'http' },
+  FORBIDDEN_SCOPE: { status: 403, mcp: 'tool' },
   FORBIDDEN_ORIGIN: { status: 403, mcp: 'http' },
   FORBIDDEN_HOST: { status: 421, mcp: 'http' },
   NOT_FOUND: { status: 404, mcp: 'http' },

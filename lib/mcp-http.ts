@@ -18,7 +18,7 @@ export interface McpPost {
   /** The stream that the address names. */
   stream?: string | undefined
   /** What is particular to the caller, where callers differ. */
-  caller?: Partial<Pick<McpServerOptions, 'desk' | 'scopes' | 'tools' | 'room'>> | undefined
+  caller?: Partial<Pick<McpServerOptions, 'desk' | 'scopes' | 'tools' | 'room' | 'key'>> | undefined
   /** Aborts when the client is gone: what it waited for is let go. */
   signal: AbortSignal
 }

@@ -47,6 +47,8 @@ export interface McpServerOptions {
   offered?: (() => Promise<{ scopes: readonly string[], room_tools: readonly string[] } | undefined>) | undefined
   /** The stream of this connection, where it has one. */
   stream?: string | undefined
+  /** Of the one call that is served, where it may be sent again. */
+  key?: string | undefined
   version: string
   /** The longest wait this target can hold, in milliseconds. */
   maxWaitMs?: number | undefined
@@ -121,7 +123,7 @@ class ToolServer extends Server {
  * registry would put its own words before it. An unknown tool is the protocol's error (-32602, "Unknown tool").
  */
 export function createMcpServer (options: McpServerOptions): Server {
-  const { log, stream, version, desk, scopes, tools: set = 'decisions', room, maxWaitMs, progressMs, quiet = false, closing, offered } = options
+  const { log, stream, key, version, desk, scopes, tools: set = 'decisions', room, maxWaitMs, progressMs, quiet = false, closing, offered } = options
   const ticketTools = set === 'room' ? [] : TOOLS.filter(({ scope }) => scopes?.includes(scope) ?? true)
   const roomTools = set === 'decisions' ? [] : ('run' in desk ? desk.roomTools : room?.tools) ?? []
   const server = new ToolServer({ name: 'readyroom', title: 'Ready Room', version }, {
@@ -145,7 +147,7 @@ export function createMcpServer (options: McpServerOptions): Server {
         `Unknown tool: ${params.name.slice(0, 100)}. This server has ${[...ticketTools, ...roomTools].map(({ name }) => name).join(', ')}.`)
     }
     const signal = closing === undefined ? ctx.mcpReq.signal : AbortSignal.any([ctx.mcpReq.signal, closing])
-    const context = { stream, maxWaitMs, progressMs, signal, progress: quiet ? undefined : progressOf(ctx) }
+    const context = { stream, key, maxWaitMs, progressMs, signal, progress: quiet ? undefined : progressOf(ctx) }
     try {
       return { ...await run(params.name, params.arguments, tool, context) }
     } catch (err) {

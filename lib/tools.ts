@@ -6,6 +6,7 @@ import {
 import type { Ticket } from '../schemas/ticket'
 import type { AgentDesk } from './desk'
 import { ERRORS, ReadyroomError } from './errors'
+import { ticketIdOf } from './idempotency'
 import { readAsk } from './lifecycle'
 import type { Scope } from './principal'
 import { parse } from './validate'
@@ -38,6 +39,8 @@ export interface ToolContext {
   desk: AgentDesk
   /** The stream of this connection, where it has one. */
   stream?: string | undefined
+  /** Of a call that may be sent again. */
+  key?: string | undefined
   signal?: AbortSignal | undefined
   /** Tells a client that a wait goes on; absent where the call carries no progress token. */
   progress?: ((seconds: number, message: string) => void) | undefined
@@ -106,11 +109,12 @@ export const TOOLS: readonly Tool[] = [
     outputSchema: AskHumanOutputSchema,
     scope: 'tickets:ask',
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-    async handle (args, { desk, stream }) {
+    async handle (args, { desk, stream, key }) {
       const input = readAsk(args)
       const asking = input.stream ?? stream
       if (asking === undefined) throw new ReadyroomError('BAD_REQUEST', NO_STREAM)
-      const { id, expires_at: expiresAt } = await desk.ask({ ...input, stream: asking })
+      const known = key === undefined ? undefined : await ticketIdOf(key, Date.now(), asking, input)
+      const { id, expires_at: expiresAt } = await desk.ask({ ...input, stream: asking }, known)
       return { id, status: 'pending', expires_at: expiresAt }
     }
   },

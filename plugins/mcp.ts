@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BODY_LIMIT } from '../lib/bodies'
 import type { Doors } from '../lib/doors'
+import { readKey } from '../lib/idempotency'
 import { createMcpHttp, opened } from '../lib/mcp-http'
 import { OWNER } from '../lib/principal'
 import { streamOf } from '../lib/stream-path'
@@ -45,7 +46,7 @@ export default async function mcp (app: FastifyInstance, { version, doors, maxWa
       header: name => request.headers[name]?.toString(),
       body: request.body as Buffer | undefined ?? new Uint8Array(),
       stream,
-      caller: doors?.callerOf(principal, stream, receipt),
+      caller: doors?.callerOf(principal, stream, { receipt, key: readKey(request.headers['idempotency-key']?.toString()) }),
       signal: goneSignal(reply)
     })
     reply.code(status).headers(headers)

@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { BODY_LIMIT } from '../lib/bodies'
 import type { Doors } from '../lib/doors'
 import { ReadyroomError } from '../lib/errors'
+import { readKey } from '../lib/idempotency'
 import { exportText } from '../lib/room/export'
 import { attentionIn, downloadHeaders, exportHeaders, moveCursor, reportAttention, unreadOf, uploadLimit, whoAmI } from '../lib/room/http'
 import type { RoomDesk } from '../lib/room/desk'
@@ -39,7 +40,8 @@ function addTool (app: FastifyInstance, { doors, rooms }: V1Options, { name, sco
     },
     handler: async (request, reply) => {
       const principal = request.principal!
-      const options = { principal, tickets: doors.deskOf(principal), signal: goneSignal(reply) }
+      const key = readKey(request.headers['idempotency-key']?.toString())
+      const options = { principal, tickets: doors.deskOf(principal), signal: goneSignal(reply), key }
       const result = await rooms.call(name, reads ? request.query : request.body, options)
       // It may have been waited for, and the token revoked meanwhile.
       if (!doors.identity.isLive(principal)) throw new ReadyroomError('UNAUTHORIZED', 'The token was revoked while this was waited for.')

@@ -13,6 +13,7 @@ export const ToolCallSchema = Type.Object({
   room_call: Type.Optional(Type.Object({
     name: Type.String({ maxLength: 100 }),
     args: Type.Unknown(),
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Of a call that may be sent again: it is done once' })),
     stream: Type.Optional(Type.String({ maxLength: 1_000, description: 'Tells agents apart that have no token' }))
   }, { additionalProperties: false })),
   id: Type.Optional(TicketIdSchema),

@@ -2,6 +2,7 @@ import { judge, BODY_LIMIT } from '../lib/bodies'
 import type { Desk } from '../lib/desk'
 import type { Doors } from '../lib/doors'
 import { ReadyroomError } from '../lib/errors'
+import { readKey } from '../lib/idempotency'
 import type { McpLog } from '../lib/mcp'
 import { createMcpHttp, opened } from '../lib/mcp-http'
 import { auditPage, HISTORY_PAGE } from '../lib/pages'
@@ -112,7 +113,7 @@ export function createRouter ({ desk, version, doors, adminApi, log, maxWaitMs }
         header: name => request.headers.get(name) ?? undefined,
         body: await readBytes(request, limit),
         stream,
-        caller: doors.callerOf(principal, stream),
+        caller: doors.callerOf(principal, stream, { key: readKey(request.headers.get('idempotency-key') ?? undefined) }),
         signal: request.signal
       })
       return new Response(body instanceof ReadableStream ? opened(body) : body, { status, headers })

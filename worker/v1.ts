@@ -1,6 +1,7 @@
 import { BODY_LIMIT, judge } from '../lib/bodies'
 import type { Doors } from '../lib/doors'
 import { ReadyroomError } from '../lib/errors'
+import { readKey } from '../lib/idempotency'
 import { may, type Principal, type Scope } from '../lib/principal'
 import { RoomAdmin } from '../lib/room/admin'
 import { changeNote, FROM_AFAR } from '../lib/room/admin-http'
@@ -67,7 +68,8 @@ function callTool ({ doors, rooms }: V1Options, { name, route, inputSchema }: Ro
       args = await readBody(request, inputSchema, limit)
       readQuery(request, NoQuerySchema)
     }
-    const result = await rooms.call(name, args, { principal, tickets: doors.deskOf(principal), signal: request.signal })
+    const key = readKey(request.headers.get('idempotency-key') ?? undefined)
+    const result = await rooms.call(name, args, { principal, tickets: doors.deskOf(principal), signal: request.signal, key })
     // It may have been waited for, and the token revoked meanwhile.
     if (!doors.identity.isLive(principal)) throw new ReadyroomError('UNAUTHORIZED', 'The token was revoked while this was waited for.')
     return json(result)

@@ -28,6 +28,10 @@ export interface AskOptions {
   /** Until the answer is there in full, in milliseconds. */
   timeoutMs: number
   signal?: AbortSignal | undefined
+  /** Of a call that may be sent again, and is done once. */
+  key?: string | undefined
+  /** Hears what time it is there, in milliseconds since 1970, with each answer that says so. */
+  onTime?: ((now: number) => void) | undefined
 }
 
 /** The connection was never made: nothing can have been done. */
@@ -42,7 +46,7 @@ const AWAY = new Set([408, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525
  * @throws LostError where it may be tried again. @throws RefusalError. @throws INTERNAL. @throws the reason of `signal`
  */
 export async function askElsewhere (
-  { url, path, token }: Endpoint, method: string, params: object, { timeoutMs, signal }: AskOptions
+  { url, path, token }: Endpoint, method: string, params: object, { timeoutMs, signal, key, onTime }: AskOptions
 ): Promise<object> {
   signal?.throwIfAborted()
   const time = AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs)))
@@ -57,6 +61,7 @@ export async function askElsewhere (
         'content-type': 'application/json',
         accept: 'application/json',
         origin: new URL(url).origin,
+        ...(key !== undefined && { 'idempotency-key': key }),
         ...(token !== undefined && { authorization: `Bearer ${token}` })
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
@@ -67,6 +72,8 @@ export async function askElsewhere (
     signal?.throwIfAborted()
     throw lost(err, time.aborted, timeoutMs)
   }
+  const now = Date.parse(response.headers.get('date') ?? '')
+  if (Number.isFinite(now)) onTime?.(now)
   return read(url, response, text)
 }
 

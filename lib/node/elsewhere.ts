@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ReadyroomError } from '../errors'
+import { mintId } from '../lifecycle'
 import type { Elsewhere, McpServerOptions } from '../mcp'
 import { ROOM_TOOLS } from '../room/tools'
 import { TOOLS, waitMs, withProgress, type ToolContext, type ToolResult } from '../tools'
@@ -21,7 +22,7 @@ const GRACE_MS = 4_000
 /** Unless the agent says how long it waits for a change, in seconds. */
 const ROOM_WAIT_S = 60
 
-const WITHOUT_HARM = new Map([...TOOLS, ...ROOM_TOOLS].map(({ name, annotations }) => [name, annotations.idempotentHint]))
+const READING = new Set([...TOOLS, ...ROOM_TOOLS].filter(({ annotations }) => annotations.readOnlyHint).map(({ name }) => name))
 
 export interface ServerElsewhereOptions extends Endpoint {
   /** The longest wait for a change in a room, in milliseconds. */
@@ -38,12 +39,18 @@ interface CallOptions {
   signal: AbortSignal | undefined
 }
 
-/** The Ready Room of another machine, as the agent of this process uses it: what has no answer is sent again where that does no harm. */
+/**
+ * The Ready Room of another machine, as the agent of this process uses it. A call that got no answer is sent again: what
+ * changes something carries a key that is made here, by which the server knows what it has done already.
+ */
 export class ServerElsewhere implements Elsewhere {
   readonly roomTools = ROOM_TOOLS
   readonly #options: ServerElsewhereOptions
   readonly #patienceMs: number
   readonly #sliceMs: number
+  /** How far the clock there is ahead of this one, in milliseconds: the time in a key becomes that of a ticket. */
+  #aheadMs = 0
+  readonly #onTime = (now: number): void => { this.#aheadMs = now - Date.now() }
 
   constructor (options: ServerElsewhereOptions) {
     this.#options = options
@@ -68,7 +75,7 @@ export class ServerElsewhere implements Elsewhere {
 
   /** What of the tools the credential may use, by what the server lists. @throws RefusalError, STORE_UNAVAILABLE after `ms` */
   async offered (ms: number): ReturnType<NonNullable<McpServerOptions['offered']>> {
-    const { tools } = await askElsewhere(this.#options, 'tools/list', {}, { timeoutMs: ms }) as { tools?: Array<{ name: string }> }
+    const { tools } = await askElsewhere(this.#options, 'tools/list', {}, { timeoutMs: ms, onTime: this.#onTime }) as { tools?: Array<{ name: string }> }
     const names = new Set(tools?.map(({ name }) => name))
     return { scopes: TOOLS.filter(({ name }) => names.has(name)).map(({ scope }) => scope), room_tools: [...names] }
   }
@@ -129,27 +136,26 @@ export class ServerElsewhere implements Elsewhere {
   /** @throws STORE_UNAVAILABLE after `ms`. @throws RefusalError. @throws the reason of `signal` */
   async #call (name: string, args: unknown, { ms, holdsMs = 0, signal }: CallOptions): Promise<ToolResult> {
     const end = performance.now() + ms
+    const key = READING.has(name) ? undefined : mintId(Date.now() + this.#aheadMs)
+    let reached = false
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
         const timeoutMs = Math.max(1, Math.min(end - performance.now(), holdsMs + this.#patienceMs / 2))
-        return await askElsewhere(this.#options, 'tools/call', { name, arguments: args ?? {} }, { timeoutMs, signal }) as ToolResult
+        return await askElsewhere(this.#options, 'tools/call', { name, arguments: args ?? {} }, { timeoutMs, signal, key, onTime: this.#onTime }) as ToolResult
       } catch (err) {
         if (!(err instanceof LostError)) throw err
-        if (err.reached && WITHOUT_HARM.get(name) !== true) throw this.#unknown(name, err)
-        if (performance.now() + pause >= end) throw this.#unreachable(err)
+        reached ||= err.reached
+        if (performance.now() + pause >= end) throw this.#unreachable(name, reached && key !== undefined, err)
       }
       await delay(pause, undefined, { ...(signal && { signal }) })
     }
   }
 
-  #unreachable (cause: LostError): ReadyroomError {
-    return new ReadyroomError('STORE_UNAVAILABLE',
-      `The Ready Room at ${this.#options.url} does not answer (${cause.message}). Every ticket that was acknowledged is safe; try this call again in a minute.`, { cause })
-  }
-
-  #unknown (name: string, cause: LostError): ReadyroomError {
-    const look = name === 'ask_human' ? 'list_pending' : 'read_messages, list_tasks, list_files'
-    return new ReadyroomError('STORE_UNAVAILABLE',
-      `The connection to the Ready Room at ${this.#options.url} broke before it answered (${cause.message}). Whether this was done is not known: look (${look}) before you do it again.`, { cause })
+  #unreachable (name: string, isUnknown: boolean, cause: LostError): ReadyroomError {
+    const look = name === 'ask_human' || name === 'cancel_ticket' ? 'list_pending' : 'read_messages, list_tasks, list_files'
+    const outcome = isUnknown
+      ? `Whether this was done is not known: look (${look}) before you do it again.`
+      : 'Every ticket that was acknowledged is safe; try this call again in a minute.'
+    return new ReadyroomError('STORE_UNAVAILABLE', `The Ready Room at ${this.#options.url} does not answer (${cause.message}). ${outcome}`, { cause })
   }
 }

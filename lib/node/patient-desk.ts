@@ -15,8 +15,8 @@ const PATIENCE_MS = 45_000
 /** The stream of an agent that has a token: whoever knows the token says what it is called. */
 export const STREAM_OF_TOKEN = ''
 
-/** How long a call of the room may take, in milliseconds: the longest wait for a change, and what it takes to find a daemon. */
-const ROOM_MS = 90_000 + PATIENCE_MS
+/** The longest wait for a change in a room, in milliseconds. */
+const CHANGE_MS = 90_000
 /** How long past its own end a wait goes on that has not heard of its ticket yet, in milliseconds. */
 const GRACE_MS = 4_000
 /** How long a daemon may take to say how a ticket stands when a wait for it is given up, in milliseconds: a process that ends has little time. */
@@ -33,8 +33,8 @@ export interface PatientDeskOptions {
 
 /**
  * The desk as the agent of this process sees it, whichever process is the daemon, and while it changes. A call that got
- * no answer is sent again to whoever is the daemon then; that is safe because all four can be sent twice, an ask because
- * its ticket's id is minted here.
+ * no answer is sent again to whoever is the daemon then; that is safe because all can be sent twice: an ask because its
+ * ticket's id is minted here, a tool of the room because its key is.
  */
 export class PatientDesk implements AgentDesk {
   readonly #seats: Seats
@@ -92,12 +92,10 @@ export class PatientDesk implements AgentDesk {
     }
   }
 
-  /**
-   * A tool of the room, for whom the calls of this process are. One that changes something each time is sent once: where its
-   * answer is lost, whoever called is told that it is not known.
-   */
-  async room (call: NonNullable<ToolCall['room_call']>, { again, signal }: { again: boolean, signal?: AbortSignal | undefined }): Promise<object> {
-    const { room } = await this.#persist({ tool: 'room', room_call: call }, ROOM_MS, signal, again)
+  /** A tool of the room, for whom the calls of this process are. Its key lets it be sent again, and be done once. */
+  async room (call: NonNullable<ToolCall['room_call']>, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<object> {
+    const ms = this.#patienceMs + (call.name === 'wait_for_change' ? CHANGE_MS : 0)
+    const { room } = await this.#persist({ tool: 'room', room_call: call }, ms, signal)
     if (room === undefined) throw new Error('The daemon sent no result')
     return room
   }
@@ -121,7 +119,7 @@ export class PatientDesk implements AgentDesk {
   }
 
   /** Sends a call until a daemon has answered it. @throws STORE_UNAVAILABLE after `ms`; the reason of `signal` */
-  async #persist (call: ToolCall, ms: number, signal?: AbortSignal, again = true): Promise<ToolReply> {
+  async #persist (call: ToolCall, ms: number, signal?: AbortSignal): Promise<ToolReply> {
     const end = performance.now() + ms
     const timeoutMs = (): number => Math.max(1, end - performance.now())
     for (let sent = false; ; sent = true) {
@@ -132,17 +130,12 @@ export class PatientDesk implements AgentDesk {
         return await seat.call(this.#signed(call), { timeoutMs: timeoutMs(), signal })
       } catch (err) {
         if (!isLost(err, seat)) throw err
-        if (!again && !(err instanceof LinkError && err.failure === 'refused')) throw unknown(err)
         if (performance.now() >= end) throw unreachable(call, true, err)
       }
       await delay(PAUSE_MS, undefined, { ...(signal && { signal }) })
     }
   }
 }
-
-/** After a lost answer to what must not be done twice. */
-const unknown = (cause: Error): ReadyroomError => new ReadyroomError('STORE_UNAVAILABLE',
-  'Ready Room went away before it answered, and another process has taken over. Whether this was done is not known: look (read_messages, list_tasks, list_files) before you do it again.', { cause })
 
 /** Whether a call got no answer that counts: from the daemon itself, that is, and not because it was closing. */
 const isLost = (err: unknown, seat: Seat): err is Error =>
@@ -158,6 +151,8 @@ function unreachable (call: ToolCall, sent: boolean, cause: Error): ReadyroomErr
   const reason = cause instanceof LinkError ? `The Ready Room daemon does not answer (${cause.message}).` : cause.message
   const outcome = call.tool === 'ask_human' && sent
     ? 'Whether the ticket was enqueued is not known: look with list_pending before you ask again.'
-    : 'Every ticket that was acknowledged is safe; try this call again in a minute.'
+    : call.tool === 'room' && sent
+      ? 'Whether this was done is not known: look (read_messages, list_tasks, list_files) before you do it again.'
+      : 'Every ticket that was acknowledged is safe; try this call again in a minute.'
   return new ReadyroomError('STORE_UNAVAILABLE', `${reason} ${outcome}`, { cause })
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { McpServerOptions, ToolSet } from '../mcp'
 import { ROOM_TOOLS } from '../room/tools'
 import type { Membership } from './membership'
@@ -9,13 +10,12 @@ const ASK_MS = 3_000
 export function roomOver (
   membership: Pick<Membership, 'room' | 'whoami'>, { tools, stream }: { tools: ToolSet, stream: string | undefined }
 ): Pick<McpServerOptions, 'tools' | 'room' | 'offered'> {
-  const again = new Map(ROOM_TOOLS.map(({ name, annotations }) => [name, annotations.idempotentHint]))
   return {
     tools,
     room: {
       tools: ROOM_TOOLS,
-      call: (name, args, signal) =>
-        membership.room({ name, args, ...(stream !== undefined && { stream }) }, { again: again.get(name) ?? false, signal })
+      // The key is made here, so that the call can be sent again to whoever is the daemon then.
+      call: (name, args, signal) => membership.room({ name, args, key: randomUUID(), ...(stream !== undefined && { stream }) }, { signal })
     },
     // Who is not known lists everything; each call is checked by the daemon, and says what is missing.
     offered: () => membership.whoami(ASK_MS).catch(() => undefined)

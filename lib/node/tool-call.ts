@@ -50,9 +50,9 @@ export async function runToolCall (
     case 'room': {
       const rooms = doors?.rooms
       if (rooms === undefined) throw new ReadyroomError('ROOM_NOT_FOUND', 'The daemon of this machine has no rooms: it is an older release, or one without them.')
-      const { name, args, stream } = required(call.room_call, 'room_call')
+      const { name, args, stream, key } = required(call.room_call, 'room_call')
       receipt?.called()
-      const result = await rooms.call(name, args, { principal, tickets, stream, signal })
+      const result = await rooms.call(name, args, { principal, tickets, stream, signal, key })
       return { room: receipt?.result(name, result) ?? result }
     }
   }

@@ -1,6 +1,7 @@
 import type { RoomAgent, RoomEvent } from '../../schemas/room'
 import type { AgentDesk } from '../desk'
 import { ReadyroomError } from '../errors'
+import { callKey } from '../idempotency'
 import { mintId, readAsk } from '../lifecycle'
 import { may, mayEnter, type Principal } from '../principal'
 import { parse } from '../validate'
@@ -35,6 +36,8 @@ export interface RoomCallOptions {
   /** Who calls, where no token says so: agents without one are told apart by their streams. */
   stream?: string | undefined
   signal?: AbortSignal | undefined
+  /** Of a call that may be sent again: what it changes is changed once, and each time its result is that of the first. */
+  key?: string | undefined
 }
 
 /** A name for an agent that has no token, made of its stream. */
@@ -192,14 +195,18 @@ export class RoomDesk {
    * @throws BAD_REQUEST, FORBIDDEN_SCOPE, FORBIDDEN_ROOM, ROOM_NOT_FOUND, STORE_UNAVAILABLE, and what its command throws.
    */
   async call (name: string, args: unknown, options: RoomCallOptions): Promise<object> {
-    const { principal, stream, signal } = options
+    const { principal, stream, signal, key } = options
     const tool = BY_NAME.get(name)
     if (tool === undefined || (tool.admin === true && !this.#adminApi)) throw new ReadyroomError('NOT_FOUND', `There is no tool ${name}.`)
     if (!may(principal, tool.scope)) {
       throw new ReadyroomError('FORBIDDEN_SCOPE', `${name} needs the scope ${tool.scope}, which the token of ${principal.name} does not have.`)
     }
     const { room: asked, ...input } = parse(tool.inputSchema, args ?? {}, name) as { room?: string } & Record<string, unknown>
-    const head = await this.enter(principal, asked, stream)
+    const entered = await this.enter(principal, asked, stream)
+    // What only reads reads anew.
+    const head = key === undefined || tool.annotations.readOnlyHint
+      ? entered
+      : { ...entered, key: await callKey(key, entered.actor, entered.room, name, input) }
     this.presence.note(head.room, head.actor.name, head.now)
     const result = await this.#handle(tool, head, input, { ...options, signal })
     return tool.untrusted ? { ...result, untrusted: UNTRUSTED } : result
@@ -224,14 +231,16 @@ export class RoomDesk {
       throw new ReadyroomError('FORBIDDEN_SCOPE', `ask needs the scope tickets:ask, which the token of ${principal.name} does not have.`)
     }
     const question = readAsk(ask)
-    const ticketId = mintId(this.#now())
-    const task = await this.run('createTask', head, { ...input, ticket_id: ticketId })
+    const task = await this.run('createTask', head, { ...input, ticket_id: mintId(this.#now()) })
+    // Sent again, it is the task of the first time, with the ticket of the first time.
+    const ticketId = task.ticket_id!
     try {
       // In the room of the task: who answers there sees it, and the answer finds the task again.
       await tickets.ask({ ...question, stream, room: head.room, asker: head.actor.name }, ticketId)
     } catch (err) {
       // Whoever is refused calls again: what is left of this call is nothing to take up.
-      await this.run('dropTicket', this.system(head.room), { task_id: task.id, ticket_id: ticketId, refused: true })
+      const dropped = { task_id: task.id, ticket_id: ticketId, refused: true, ...(head.key !== undefined && { key: head.key }) }
+      await this.run('dropTicket', this.system(head.room), dropped)
       throw err
     }
     return task

@@ -67,6 +67,10 @@ export const MIGRATIONS: ReadonlyArray<readonly string[]> = [[
 ], [
   // Leases of an agent, wherever: see `elsewhere` in tables.
   'CREATE INDEX tasks_held ON tasks (owner) WHERE lease_until IS NOT NULL'
+], [
+  // What came of calls that may be sent again.
+  'CREATE TABLE done_calls (key TEXT PRIMARY KEY, room TEXT NOT NULL, at TEXT NOT NULL, result TEXT NOT NULL) WITHOUT ROWID',
+  'CREATE INDEX done_calls_by_time ON done_calls (at)'
 ]]
 
 /**

@@ -15,6 +15,7 @@ import { appliedThrough, applyTickets, awaitedTickets, dropTicket, skipTickets }
 import { initialise, listTokens, loadTokens, mintToken, noteTokenUse, purgeTokens, revokeTokens } from './commands/tokens'
 import { lapseLeases, leaveSilent, nextLease } from './commands/sweeping'
 import { noteVersion } from './commands/upgrade'
+import { forgetCalls } from './once'
 import type { Steps } from './steps'
 
 /** Everything that can be asked of a room's store, by name: what crosses to the thread or the object that has the database. */
@@ -70,6 +71,7 @@ export const COMMANDS = {
   noteTokenUse,
   lapseLeases,
   nextLease,
+  forgetCalls,
   leaveSilent,
   noteVersion
 } as const
@@ -83,6 +85,8 @@ export type OutputOf<N extends CommandName> = ReturnType<Commands[N]> extends St
 export interface CallHead extends Omit<Call, 'events'> {
   /** The number of the caller's token, where it came with one: a room that lives apart from the tokens looks again whether it counts. */
   token?: number
+  /** Of a call that may be sent again: who made it and how. Its result is remembered, see once. */
+  key?: string
 }
 
 export interface Outcome<T> {

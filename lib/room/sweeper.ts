@@ -71,6 +71,7 @@ export class RoomSweeper {
         if (this.#since <= silentSince) await rooms.run('leaveSilent', rooms.system(room), { here: rooms.presence.heardSince(room, silentSince) })
         if (prune) await this.#prune(room)
       }
+      for (let more = true; more && !this.#isClosed;) ({ more } = await rooms.run('forgetCalls', rooms.system(), { limit: STEP }))
     })
   }
 

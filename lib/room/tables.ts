@@ -127,6 +127,9 @@ export interface AttentionTable { room: string, agent: string, day: string, wake
 /** How often one agent called another, a day, and how many of those were over the budget and woke nobody. */
 export interface CallsTable { room: string, day: string, caller: string, called: string, count: number, over: number }
 
+/** What came of calls that may be sent again, by a digest of who made them and how. */
+export interface DoneCallsTable { key: string, room: string, at: string, result: string }
+
 /** Which row of the search index is whose text. */
 export interface TextRowsTable { row: Generated<number>, room: string, kind: 'message' | 'task' | 'note' | 'file', id: number }
 
@@ -146,6 +149,7 @@ export interface Tables {
   marks: MarksTable
   attention: AttentionTable
   calls: CallsTable
+  done_calls: DoneCallsTable
   text_rows: TextRowsTable
 }
 

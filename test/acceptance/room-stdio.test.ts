@@ -46,6 +46,39 @@ t.test('agents with tokens talk and share work over stdio, under the names of th
   t.match(await text(ann, 'post_message', { body: 'still me?' }), /READYROOM_AGENT_TOKEN is not a token/)
 })
 
+t.test('a kill of the daemon in mid-call neither loses a message nor doubles one, and each call has its result', async t => {
+  const world = await createWorld(t)
+  const server = world.start(['serve'])
+  await server.opened()
+  await world.run(['admin', 'init'])
+  const token = (await world.run(['admin', 'add-token', '--agent', 'ann', '--room', 'main'])).stdout.trim()
+  const ann = await startAgent(world, 'a', { READYROOM_AGENT_TOKEN: token })
+  await ann.call('post_message', { body: 'm 0' })
+  const posts = Array.from({ length: 60 }, (_, n) => ann.call('post_message', { body: `m ${n + 1}` }, 60_000))
+  const task = ann.call('create_task', { title: 'Ship', ask: { question: 'Ship it?' } }, 60_000)
+  // Some have their answer, most have none yet.
+  await posts[3]
+  server.kill('SIGKILL')
+  const ids = (await Promise.all(posts)).map(({ id }) => Number(id))
+  t.equal(new Set(ids).size, 60)
+  t.match(await task, { status: 'blocked' })
+  const { messages } = await ann.call('read_messages', { since_id: 0, limit: 200 }) as unknown as { messages: Array<{ id: number, body: string }> }
+  t.strictSame(messages.map(({ body }) => body).sort(), Array.from({ length: 61 }, (_, n) => `m ${n}`).sort())
+  t.ok(ids.every((id, n) => messages.find(message => message.id === id)?.body === `m ${n + 1}`), 'each call has the result of its own message')
+  t.match(await ann.call('list_pending', {}), { tickets: [{ question: 'Ship it?' }] })
+  t.equal((await ann.call('list_pending', {})).tickets!.length, 1)
+})
+
+t.test('what a token may not do is said in the result of the call', async t => {
+  const world = await createWorld(t)
+  await world.start(['serve']).opened()
+  await world.run(['admin', 'init'])
+  const token = (await world.run(['admin', 'add-token', '--agent', 'eye', '--room', 'main', '--readonly'])).stdout.trim()
+  const eye = await startAgent(world, 'a', { READYROOM_AGENT_TOKEN: token })
+  t.match((await eye.request('tools/call', { name: 'post_message', arguments: { body: 'x' } })).result, { isError: true, content: [{ text: /scope room:write/ }] })
+  t.match((await eye.request('tools/call', { name: 'ask_human', arguments: { question: 'x' } })).result, { isError: true, content: [{ text: /scope tickets:ask/ }] })
+})
+
 t.test('without tokens, agents that ask for it have a room of their own machine, named after their streams; others have four tools', async t => {
   const world = await createWorld(t)
   const [one, two, plain] = await Promise.all([

@@ -360,4 +360,26 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
     t.notOk('over_budget' in (await store.run('postMessage', person, { body: '@bob' })).result)
     t.notOk('over_budget' in await ann('postMessage', { body: '@bob a new day' }, NOW + 86_400_000))
   })
+  test('a call with a key is done once: sent again it changes nothing, and its result is that of the first; a day later it is forgotten', async (t, store) => {
+    const head = (key: string, now = NOW): CallHead => ({ actor: { name: 'ann', kind: 'agent', admin: false }, room: 'ops', now, key })
+    const bodies = async (): Promise<string[]> => (await hand(store, 'bob')('readMessages', { since_id: 0 })).messages.map(({ body }) => body)
+    const first = await store.run('postMessage', head('a'), { body: 'once' })
+    t.ok(first.events.length > 0)
+    const again = await store.run('postMessage', head('a'), { body: 'once' })
+    t.strictSame(again.result, first.result)
+    t.strictSame(again.events, [], 'nobody hears of it twice')
+    const both = await Promise.all([1, 2].map(() => store.run('postMessage', head('b'), { body: 'at once' })))
+    t.strictSame(both[0]!.result, both[1]!.result)
+    t.strictSame(await bodies(), ['once', 'at once'])
+
+    await t.rejects(store.run('addNote', head('c'), { task_id: 1, body: 'a note' }), { code: 'TASK_NOT_FOUND' })
+    await hand(store, 'ann')('createTask', { title: 'Ship' })
+    t.match((await store.run('addNote', head('c'), { task_id: 1, body: 'a note' })).result, { id: 1 }, 'what was refused was not done')
+
+    const later = NOW + 24 * 60 * MINUTE + 1
+    t.strictSame(await hand(store, 'system')('forgetCalls', { limit: 2 }, later), { more: true })
+    t.strictSame(await hand(store, 'system')('forgetCalls', { limit: 2 }, later), { more: false })
+    await store.run('postMessage', head('a', later), { body: 'once' })
+    t.strictSame(await bodies(), ['once', 'at once', 'once'])
+  })
 }

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { mintId } from '../../lib/lifecycle'
 import type { AdminInput } from '../../schemas/admin'
 import type { Ticket } from '../../schemas/ticket'
 import type { WhoAmI } from '../../schemas/v1'
@@ -45,6 +46,38 @@ export function v1Contract (t: Test, { name, open }: V1Target): void {
     const { events } = await bob.post<{ events: Array<{ kind: string, message_id?: number }> }>('/v1/whats-new')
     t.strictSame(events.filter(({ kind }) => kind === 'message_posted').map(({ message_id: id }) => id), [1])
     t.strictSame((await bob.post<{ events: object[] }>('/v1/whats-new')).events, [])
+  })
+
+  test('a call with an Idempotency-Key is done once, over /v1 and over MCP; it is the caller\'s own, and for these arguments', async (t, target) => {
+    const ann = callerOf(target, await target.mint('ann'))
+    const bob = callerOf(target, await target.mint('bob'))
+    const keyed = <T>(who: typeof ann, key: string, path: string, body: object): Promise<T> =>
+      json<T>(target.request(path, post(body, { ...who.headers, 'idempotency-key': key })))
+    t.match(await keyed(ann, 'k1', '/v1/messages', { body: 'hello' }), { id: 1 })
+    t.match(await keyed(ann, 'k1', '/v1/messages', { body: 'hello' }), { id: 1 })
+    t.match(await keyed(ann, 'k1', '/v1/messages', { body: 'another' }), { id: 2 })
+    t.match(await keyed(bob, 'k1', '/v1/messages', { body: 'hello' }), { id: 3 })
+    t.equal((await ann.get<{ messages: object[] }>('/v1/messages')).messages.length, 3)
+    const asking = { title: 'Ship', ask: { question: 'Ship it?' } }
+    const task = await keyed<Listed & { ticket_id: string }>(ann, 'k2', '/v1/tasks', asking)
+    t.match(await keyed(ann, 'k2', '/v1/tasks', asking), { id: task.id, ticket_id: task.ticket_id })
+    await refused(t, target.request('/v1/messages', post({ body: 'x' }, { ...ann.headers, 'idempotency-key': 'two words' })), 400, 'BAD_REQUEST', /Idempotency-Key/)
+
+    const call = async (
+      who: typeof ann, key: string, name: string, args: object
+    ): Promise<{ isError?: boolean, structuredContent?: object, content: object[] }> => {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
+      const headers = { ...who.headers, accept: 'application/json', origin: target.origin, 'idempotency-key': key }
+      return (await json<{ result: { content: object[] } }>(target.request('/mcp/', post(message, headers)))).result
+    }
+    t.match(await call(ann, 'k1', 'post_message', { body: 'hello' }), { structuredContent: { id: 1 } })
+    const key = mintId(Date.now())
+    const asked = await call(ann, key, 'ask_human', { question: 'May I?' })
+    t.strictSame(await call(ann, key, 'ask_human', { question: 'May I?' }), asked)
+    t.notSame((await call(bob, key, 'ask_human', { question: 'May I?' })).structuredContent, asked.structuredContent)
+    t.match(await call(ann, 'k1', 'ask_human', { question: 'May I?' }), { isError: true, content: [{ text: /UUID of version 7/ }] })
+    const { tickets } = await ann.get<{ tickets: Ticket[] }>('/api/tickets')
+    t.strictSame(tickets.map(({ question, asker }) => `${asker}: ${question}`).sort(), ['ann: May I?', 'ann: Ship it?', 'bob: May I?'])
   })
 
   test('numbers and lists of a query are read by their schemas, and what is neither is refused in a sentence', async (t, target) => {

@@ -2,6 +2,7 @@ import { toAcross, type ErrorAcross } from '../../lib/room/across'
 import type { Command } from '../../lib/room/call'
 import { ReadyroomError } from '../../lib/errors'
 import { migrate } from '../../lib/room/migrations'
+import { once } from '../../lib/room/once'
 import { drive, type Steps, type SyncSql } from '../../lib/room/steps'
 import type { CallHead, Outcome } from '../../lib/room/store'
 import { syncSql, type RoomStorage } from './sql'
@@ -46,7 +47,7 @@ export class ObjectEngine {
   /** Runs a command. @throws what it throws; then nothing of it is there. */
   run<Input, Output> (command: Command<Input, Output>, call: CallHead, input: Input): Outcome<Output> {
     const events: Outcome<Output>['events'] = []
-    return this.transaction(() => ({ result: this.drive(command({ ...call, events }, input)), events }))
+    return this.transaction(() => ({ result: this.drive(once(command, { ...call, events }, input, call.key)), events }))
   }
 
   /** Steps within a transaction. */

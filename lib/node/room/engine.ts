@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs'
 import { ReadyroomError } from '../../errors'
 import { migrate } from '../../room/migrations'
+import { once } from '../../room/once'
 import { drive, type SyncSql } from '../../room/steps'
 import { COMMANDS, type CallHead, type CommandName, type Outcome } from '../../room/store'
 import type { Command } from '../../room/call'
@@ -97,7 +98,7 @@ export class RoomEngine {
     const command = COMMANDS[name] as Command<unknown, unknown>
     this.#database.exec('SAVEPOINT job')
     try {
-      const result = drive(this.#sql, command({ ...call, events }, input))
+      const result = drive(this.#sql, once(command, { ...call, events }, input, call.key))
       this.#database.exec('RELEASE job')
       return { ok: { result, events } }
     } catch (err) {

@@ -74,7 +74,7 @@ export const deleteRoom: Command<{ confirm: string }, { room: string, deleted: t
 }
 
 const OF_A_ROOM = [
-  'text_rows', 'aliases', 'messages', 'acks', 'tasks', 'dependencies', 'notes', 'files', 'events', 'cursors', 'attention', 'calls'
+  'text_rows', 'aliases', 'messages', 'acks', 'tasks', 'dependencies', 'notes', 'files', 'events', 'cursors', 'attention', 'calls', 'done_calls'
 ] as const
 
 /**

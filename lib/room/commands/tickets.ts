@@ -115,10 +115,11 @@ export const awaitedTickets: Command<object, { tickets: Array<{ room: string, ta
 
 /**
  * A ticket that a task was to wait for was never enqueued. After a crash between the two the task is free again; `refused`
- * says that whoever made it was told so, and it is cancelled.
+ * says that whoever made it was told so, and it is cancelled. The call with `key`, made once more, makes another task.
  */
-export const dropTicket: Command<{ task_id: number, ticket_id: string, refused?: boolean }, null> = function * (call, input) {
-  const { task_id: id, ticket_id: ticketId, refused = false } = input
+export const dropTicket: Command<{ task_id: number, ticket_id: string, refused?: boolean, key?: string }, null> = function * (call, input) {
+  const { task_id: id, ticket_id: ticketId, refused = false, key } = input
+  if (key !== undefined) yield * run(db.deleteFrom('done_calls').where('key', '=', key))
   const task = yield * taskAt(call, id)
   if (task.status !== 'blocked' || task.ticket_id !== ticketId) return null
   const change = { status: refused ? 'cancelled' : 'pending', owner: null, ticket_id: null, version: task.version + 1 } as const

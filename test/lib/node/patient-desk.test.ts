@@ -213,3 +213,25 @@ t.test('an aborted wait ends at once, wherever it hangs', async t => {
   await t.rejects(desk.wait('a', { ms: 60_000, signal: silent.signal }), { code: 'STORE_UNAVAILABLE' })
   t.ok(signalled)
 })
+
+t.test('a call of the room that got no answer is sent again with the same key', async t => {
+  const seats = new Seats()
+  const first = seatOf(() => {
+    seats.vacate()
+    seats.take(second)
+    return lost()
+  })
+  const second = seatOf(async () => ({ room: { id: 1 } }))
+  seats.take(first)
+  const call = { name: 'post_message', args: { body: 'hello' }, key: 'k1' }
+  t.strictSame(await new PatientDesk(seats).room(call), { id: 1 })
+  t.match(first.calls, [{ tool: 'room', room_call: call }])
+  t.strictSame(second.calls, first.calls)
+})
+
+t.test('a call of the room that is never answered says that it is not known, and where to look', async t => {
+  const seats = new Seats()
+  seats.take(seatOf(lost))
+  await t.rejects(new PatientDesk(seats, { patienceMs: 100 }).room({ name: 'post_message', args: {}, key: 'k1' }),
+    { code: 'STORE_UNAVAILABLE', message: /Whether this was done is not known: look \(read_messages/ })
+})
