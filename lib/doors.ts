@@ -22,7 +22,9 @@ export class Doors {
   }
 
   deskOf (principal: Principal): AgentDesk {
-    return principal.kind === OWNER.kind ? this.#desk : new PrincipalDesk(this.#desk, principal, () => this.identity.isLive(principal))
+    if (principal.kind === OWNER.kind) return this.#desk
+    const { identity } = this
+    return new PrincipalDesk(this.#desk, principal, { isLive: () => identity.isLive(principal), onRevoked: listener => identity.onRevoked(listener) })
   }
 
   /** For one call of an agent with a token: what its response carries, and that it was written. Undefined for everybody else. */

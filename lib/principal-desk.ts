@@ -15,6 +15,15 @@ export interface TicketDesk extends AgentDesk {
   undo (id: string): Promise<Ticket>
 }
 
+/** What a principal was let in by. */
+export interface Credential {
+  isLive (): boolean
+  /** Hears that some tokens were revoked, perhaps this one. Returns how to stop listening. */
+  onRevoked (listener: () => void): () => void
+}
+
+const FOR_EVER: Credential = { isLive: () => true, onRevoked: () => () => {} }
+
 /** Whether a principal may see a ticket: those of its rooms. What was asked without a token is in no room, and the owner's alone. */
 export const sees = (principal: Principal, { room }: Ticket): boolean =>
   principal.kind === 'owner' || (room !== undefined && mayEnter(principal, room)) || (room === undefined && principal.rooms === 'all')
@@ -27,14 +36,14 @@ export class PrincipalDesk implements TicketDesk {
   readonly #desk: Desk
   readonly #principal: Principal
   readonly #visible: (ticket: Ticket) => boolean
-  readonly #isLive: () => boolean
+  readonly #credential: Credential
 
-  /** `isLive` says whether the credential still counts: a wait that ends after it was revoked tells nothing. */
-  constructor (desk: Desk, principal: Principal, isLive: () => boolean = () => true) {
+  /** `credential` says whether the credential still counts: a wait that ends with it tells nothing. */
+  constructor (desk: Desk, principal: Principal, credential: Credential = FOR_EVER) {
     this.#desk = desk
     this.#principal = principal
     this.#visible = ticket => sees(principal, ticket)
-    this.#isLive = isLive
+    this.#credential = credential
   }
 
   ask (input: EnqueueInput, id?: string): Promise<Ticket> {
@@ -50,11 +59,21 @@ export class PrincipalDesk implements TicketDesk {
     return this.#desk.ask({ ...input, room, asker: name }, id)
   }
 
-  async wait (id: string, options: WaitOptions): Promise<Ticket> {
+  /** Ends at once when the token is revoked. @throws TICKET_NOT_FOUND, NOT_YOUR_TICKET, also where the token ended meanwhile */
+  async wait (id: string, { ms, signal }: WaitOptions): Promise<Ticket> {
     await this.#own(id, 'waits for')
-    const ticket = await this.#desk.wait(id, options)
-    if (!this.#isLive()) throw new ReadyroomError('NOT_YOUR_TICKET', 'The token of this call has been revoked or has expired.')
-    return ticket
+    const over = new AbortController()
+    const look = (): void => { if (!this.#credential.isLive()) over.abort() }
+    const stop = this.#credential.onRevoked(look)
+    // It may have ended before anybody listened.
+    look()
+    try {
+      const ticket = await this.#desk.wait(id, { ms, signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]) })
+      if (!this.#credential.isLive()) throw new ReadyroomError('NOT_YOUR_TICKET', 'The token of this call has been revoked or has expired.')
+      return ticket
+    } finally {
+      stop()
+    }
   }
 
   async cancel (id: string): Promise<Ticket> {
