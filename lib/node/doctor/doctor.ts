@@ -6,11 +6,13 @@ import { lookAtNode, lookAtSettings, lookAtToken } from './machine'
 import { lookFromOutside } from './outside'
 import { lookAtRecord } from './record'
 import { fail, type Look, type Scene } from './scene'
+import { lookAtTokens } from './tokens'
 
 /** What there is to look at, in the order in which a person would; each with the name of what it is about. */
 const LOOKS: Array<[id: string, look: Look]> = [
   ['node', lookAtNode], ['settings', lookAtSettings], ['token', lookAtToken], ['state-folder', lookAtFolder], ['audit', lookAtRecord],
-  ['port', lookAtPort], ['daemon', lookAtDaemon], ['clients', lookAtClients], ['url-reach', lookFromOutside]
+  ['port', lookAtPort], ['daemon', lookAtDaemon], ['clients', lookAtClients], ['tokens', lookAtTokens],
+  ['url-reach', lookFromOutside]
 ]
 
 /** Looks at everything, and changes nothing. What cannot be looked at is a failure like any other, and stops nobody. */
