@@ -268,7 +268,10 @@ export class RoomDesk {
   ): Promise<{ changed: boolean, unread: number }> {
     const ms = Math.min(seconds * 1_000, this.#maxWaitMs)
     const { promise, resolve } = Promise.withResolvers<void>()
-    const stop = this.subscribe(head.room, event => { if (event.actor !== head.actor.name) resolve() })
+    const { name } = head.actor
+    // That the caller itself has gone is told before its tokens are known to be revoked, and looking would bring it back.
+    const isNews = ({ actor, kind, body }: RoomEvent): boolean => actor !== name && !(kind === 'agent_gone' && body === name)
+    const stop = this.subscribe(head.room, event => { if (isNews(event)) resolve() })
     let revoked = false
     const stopHearing = [
       this.onDeleted(room => { if (room === head.room) resolve() }),
