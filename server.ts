@@ -18,11 +18,11 @@ export function daemonOpener ({ version, log }: ServerOptions): (context: OpenDa
   const logger = log.child({}, { level: 'warn' })
 
   return async function openDaemon ({ config, lock, instance, internal }) {
-    const { token, port, bind, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics, edge } = config
+    const { token, port, bind, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics, edge, tools } = config
     const store = new FileTicketStore({ dir: lock.dir, instance, lock, log })
     const rooms = await openRooms(lock.dir, { maxWaitMs: edge.maxWaitS * 1_000, maxFileBytes: edge.maxFileBytes, adminApi: edge.adminApi })
     const guards = { token, allowedOrigins, originPolicy, trustProxy, frameAncestors, edge }
-    const app = await buildApp({ store, rooms, version, instance, port, ...guards, metrics, internal, logger }).catch(async err => {
+    const app = await buildApp({ store, rooms, version, instance, port, ...guards, tools, metrics, internal, logger }).catch(async err => {
       await rooms.close()
       throw err
     })

@@ -1,6 +1,6 @@
 import type { AgentDesk, Desk } from './desk'
 import type { Identity } from './identity'
-import type { McpServerOptions } from './mcp'
+import type { McpServerOptions, ToolSet } from './mcp'
 import { PrincipalDesk } from './principal-desk'
 import { OWNER, type Principal } from './principal'
 import type { Receipt } from './room/deliveries'
@@ -9,14 +9,19 @@ import type { RoomDesk } from './room/desk'
 /** What one caller of the tools gets to use. */
 export type Caller = Required<Pick<McpServerOptions, 'desk' | 'scopes'>> & Pick<McpServerOptions, 'tools' | 'room' | 'key'>
 
+export interface DoorsOptions { desk: Desk, identity: Identity, rooms?: RoomDesk | undefined, ownerTools?: ToolSet | undefined }
+
 /** Leads whoever has been let in to what is theirs: the tickets as they may use them, and the rooms. */
 export class Doors {
+  readonly #ownerTools: ToolSet
   readonly identity: Identity
   readonly rooms: RoomDesk | undefined
   readonly #desk: Desk
 
-  constructor ({ desk, identity, rooms }: { desk: Desk, identity: Identity, rooms?: RoomDesk | undefined }) {
+  /** `ownerTools`: what whoever needs no token is offered over HTTP. The holder of a token gets what it may use. */
+  constructor ({ desk, identity, rooms, ownerTools = 'decisions' }: DoorsOptions) {
     this.#desk = desk
+    this.#ownerTools = ownerTools
     this.identity = identity
     this.rooms = rooms
   }
@@ -44,7 +49,7 @@ export class Doors {
       desk,
       key,
       scopes: principal.scopes,
-      tools: principal.kind === OWNER.kind ? 'decisions' : 'all',
+      tools: principal.kind === OWNER.kind ? this.#ownerTools : 'all',
       room: {
         tools: rooms.toolsOf(principal),
         call: async (name, args, signal) => {

@@ -8,6 +8,7 @@ import { Identity } from '../lib/identity'
 import { EDGE_DEFAULTS, type Edge } from '../lib/node/edge-settings'
 import { HostDesk } from '../lib/node/host-desk'
 import { VERSION } from '../lib/node/version'
+import type { ToolSet } from '../lib/mcp'
 import type { OriginPolicy } from '../lib/origin'
 import { RoomAdmin } from '../lib/room/admin'
 import type { RoomDesk } from '../lib/room/desk'
@@ -86,6 +87,8 @@ export interface ServiceOptions extends ReadyroomOptions {
   version?: string | undefined
   /** What the other processes of this machine need to know; without it there are no routes for them. */
   internal?: InternalOptions | undefined
+  /** Which tools are offered over HTTP to whoever needs no token. Those of the tickets where left out. */
+  tools?: ToolSet | undefined
   /** Identity and the rooms. It is opened and closed by whoever gives it. */
   rooms?: RoomDesk | undefined
   /** Who may reach it, and where. */
@@ -155,7 +158,7 @@ async function scope (app: FastifyInstance, options: ServiceOptions & { opened: 
     await app.register(joined, { rooms, version, announceUpgrades: edge.announceUpgrades !== false })
     await app.register(sweeping, { rooms, prune: edge.prune, intervalMs, now: options.now })
   }
-  const doors = new Doors({ desk: app.desk, identity, rooms })
+  const doors = new Doors({ desk: app.desk, identity, rooms, ownerTools: options.tools })
 
   await app.register(health, { version, instance })
   if (hasPage) {

@@ -4,7 +4,7 @@ import type { Release } from './versions'
 
 /** What a takeover keeps as it was: a queue that is guarded by a token stays guarded by it, whoever becomes its daemon. */
 export type DaemonSettings = Pick<Config,
-  'token' | 'bind' | 'port' | 'stateDir' | 'allowedOrigins' | 'originPolicy' | 'trustProxy' | 'frameAncestors' | 'metrics' | 'edge'>
+  'token' | 'bind' | 'port' | 'stateDir' | 'allowedOrigins' | 'originPolicy' | 'trustProxy' | 'frameAncestors' | 'metrics' | 'edge' | 'tools'>
 
 export const settingsOf = (config: DaemonSettings): DaemonSettings => ({
   ...(config.token !== undefined && { token: config.token }),
@@ -16,7 +16,8 @@ export const settingsOf = (config: DaemonSettings): DaemonSettings => ({
   trustProxy: config.trustProxy,
   frameAncestors: config.frameAncestors,
   metrics: config.metrics,
-  edge: config.edge
+  edge: config.edge,
+  ...(config.tools !== undefined && { tools: config.tools })
 })
 
 /** What the daemon's routes for its clients need to know; made by Membership and passed through by whoever builds the app. */

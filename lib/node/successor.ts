@@ -92,7 +92,7 @@ export function findPredecessor (): Predecessor | undefined {
 }
 
 function environmentOf (settings: DaemonSettings, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { stateDir, port, bind, token, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics, edge } = settings
+  const { stateDir, port, bind, token, allowedOrigins, originPolicy, trustProxy, frameAncestors, metrics, edge, tools } = settings
   const others = Object.entries(env).filter(([name]) => !name.startsWith('READYROOM_'))
   return {
     ...Object.fromEntries(others),
@@ -106,6 +106,7 @@ function environmentOf (settings: DaemonSettings, env: NodeJS.ProcessEnv): NodeJ
     READYROOM_TRUST_PROXY: typeof trustProxy === 'string' ? trustProxy : trustProxy ? 'on' : 'off',
     READYROOM_FRAME_ANCESTORS: frameAncestors.join(' '),
     READYROOM_METRICS: metrics ? 'on' : 'off',
+    ...(tools !== undefined && { READYROOM_TOOLS: tools }),
     ...edgeEnvironment(edge)
   }
 }
