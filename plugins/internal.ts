@@ -14,6 +14,8 @@ import { CREDENTIAL, NONCE_HEADER, TAG_HEADER } from '../lib/node/link'
 import { callKey, equalProofs, proofOf, responseTag, seal, tokenTag } from '../lib/node/proof'
 import { runToolCall } from '../lib/node/tool-call'
 import { RoomAdmin } from '../lib/room/admin'
+import type { RoomsSummary } from '../lib/room/commands/attention'
+import type { RoomDesk } from '../lib/room/desk'
 import { uploadLimit } from '../lib/room/http'
 import { isNewer } from '../lib/node/versions'
 
@@ -76,7 +78,8 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
 
     app.get('/status', { exposeHeadRoute: false, schema: { response: { 200: DaemonStatusSchema } } }, async request => {
       await app.desk.expireDue()
-      return statusOf(request)
+      const rooms = await summaryOf(doors?.rooms)
+      return { ...statusOf(request), ...(rooms && { rooms }) }
     })
 
     app.get('/join', { exposeHeadRoute: false, schema: { response: { 200: JoinReplySchema } } }, async (request): Promise<JoinReply> => ({
@@ -123,6 +126,15 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
 
   function tag (request: FastifyRequest, status: number, payload: string): string {
     return responseTag(secret, String(request.headers[NONCE_HEADER]), request.originalUrl, status, payload)
+  }
+
+  /** Undefined where there are none, or where they cannot be read: what runs is told all the same. */
+  async function summaryOf (rooms: RoomDesk | undefined): Promise<RoomsSummary | undefined> {
+    if (rooms?.isOpen !== true) return undefined
+    return rooms.run('summary', rooms.system(), {}).catch(err => {
+      app.log.warn({ err }, 'The rooms cannot be read; the status is told without them')
+      return undefined
+    })
   }
 
   function statusOf (request: FastifyRequest): DaemonStatus {

@@ -72,7 +72,14 @@ export const DaemonStatusSchema = Type.Object({
   pending: Type.Integer(),
   waiting: Type.Integer({ description: 'Calls of wait_for_answer that are under way' }),
   pages: Type.Integer({ description: 'Event streams that are open' }),
-  clients: Type.Array(ClientSchema)
+  clients: Type.Array(ClientSchema),
+  rooms: Type.Optional(Type.Object({
+    rooms: Type.Integer(),
+    tokens: Type.Integer({ description: 'That let somebody in' }),
+    agents: Type.Integer({ description: 'That have a place in a room' }),
+    wakeups: Type.Integer({ description: 'Lines that woke an agent, today' }),
+    injections: Type.Integer({ description: 'Turns that something was put into, today' })
+  }, { description: 'Where there are rooms, and they can be read' }))
 })
 
 /** GET /internal/join: what a client must know to tell whether it belongs here, and to take over later. */

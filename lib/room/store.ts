@@ -1,6 +1,6 @@
 import type { RoomEvent } from '../../schemas/room'
 import type { Call } from './call'
-import { attentionOf, noteAttention } from './commands/attention'
+import { attentionOf, noteAttention, summary } from './commands/attention'
 import { members, setAlias } from './commands/agents'
 import { addNote, claimTask, createTask, releaseTask, updateTask } from './commands/board'
 import { ackMessage, postMessage, readMessages } from './commands/chat'
@@ -31,6 +31,7 @@ export const COMMANDS = {
   exportRoom,
   noteAttention,
   attentionOf,
+  summary,
   listTasks,
   getTask,
   createTask,

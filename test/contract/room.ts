@@ -344,6 +344,8 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
       { day: '2026-05-01', agent: 'bob', wakeups: 0, injections: 1 }
     ])
     t.strictSame((await ann('attentionOf', { days: 1 }, NOW + 86_400_000)).agents.length, 1)
+    t.strictSame(await ann('summary', {}), { rooms: 1, tokens: 0, agents: 2, wakeups: 3, injections: 1 })
+    t.match(await ann('summary', {}, NOW + 2 * 86_400_000), { wakeups: 0, injections: 0 })
   })
 
   test('an agent that calls another too often in a day is heard, and wakes nobody; a person always does', async (t, store) => {

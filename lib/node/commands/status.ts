@@ -21,7 +21,7 @@ export async function status ({ askDaemon, json, out }: StatusOptions): Promise<
 }
 
 function readable (daemon: DaemonStatus): string {
-  const { pid, version, pending, waiting, pages, clients, lingering } = daemon
+  const { pid, version, pending, waiting, pages, clients, lingering, rooms } = daemon
   return `Ready Room ${version} is running.\n\n` + table([
     ['page', pageUrl(daemon)],
     ['pid', `${pid}, since ${daemon.started_at}`],
@@ -30,6 +30,8 @@ function readable (daemon: DaemonStatus): string {
     ['pending', `${count(pending, 'ticket')}; ${count(waiting, 'call')} of wait_for_answer under way`],
     ['pages', `${count(pages, 'page')} open`],
     ['clients', clients.length === 0 ? 'none attached' : `${clients.length} attached: ${clients.map(client => nameOf(client, version)).join(', ')}`],
+    rooms && ['rooms', `${count(rooms.rooms, 'room')}, ${count(rooms.tokens, 'token')}, ${count(rooms.agents, 'agent')}`],
+    rooms && ['attention', `${count(rooms.wakeups, 'wake-up')} and ${count(rooms.injections, 'injected turn')} today`],
     lingering ? ['lingering', 'yes: its agent has left, and it ends by itself when nothing waits any more'] : undefined
   ])
 }

@@ -60,3 +60,16 @@ export const attentionOf: Command<{ days?: number }, Attention> = function * (ca
     .where('room', '=', room).where('day', '>=', from).orderBy('day', 'desc').orderBy('count', 'desc').orderBy('caller').orderBy('called').limit(1_000))
   return { room, budget: CALL_BUDGET, agents, pairs }
 }
+
+/** What there is in all rooms together, and what attention cost in them today (UTC). */
+export interface RoomsSummary { rooms: number, tokens: number, agents: number, wakeups: number, injections: number }
+
+export const summary: Command<object, RoomsSummary> = function * ({ now }) {
+  const { rooms } = yield * one(db.selectFrom('rooms').select(({ fn }) => fn.countAll<number>().as('rooms')))
+  const { tokens } = yield * one(db.selectFrom('tokens').select(({ fn }) => fn.countAll<number>().as('tokens'))
+    .where('revoked_at', 'is', null).where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', iso(now))])))
+  const { agents } = yield * one(db.selectFrom('cursors').select(({ fn }) => fn.count<number>('agent').distinct().as('agents')).where('gone', '=', 0))
+  const { wakeups, injections } = yield * one(db.selectFrom('attention')
+    .select(({ fn }) => [fn.sum<number | null>('wakeups').as('wakeups'), fn.sum<number | null>('injections').as('injections')]).where('day', '=', dayOf(now)))
+  return { rooms, tokens, agents, wakeups: wakeups ?? 0, injections: injections ?? 0 }
+}

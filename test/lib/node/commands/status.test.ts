@@ -42,6 +42,11 @@ t.test('what runs is told to be read, exit code 0', async t => {
   ].join('\n'))
 })
 
+t.test('where there are rooms it says how many, and what attention cost today', async t => {
+  const { text } = await said({ ...daemon, rooms: { rooms: 1, tokens: 3, agents: 2, wakeups: 4, injections: 1 } })
+  t.match(text, 'rooms      1 room, 3 tokens, 2 agents\nattention  4 wake-ups and 1 injected turn today\n')
+})
+
 t.test('one that lingers says so', async t => {
   t.match((await said({ ...daemon, lingering: true, clients: [] })).text, /clients {4}none attached\nlingering {2}yes: its agent has left/)
 })
