@@ -52,7 +52,10 @@ export const ADMIN = {
     input: closed({ agent: Type.Optional(Name), id: Type.Optional(Type.Integer({ minimum: 1 })) }),
     output: closed({ revoked: Type.Array(Type.Integer()) })
   },
-  purge: { input: closed({ older_than_days: Type.Optional(Type.Number({ minimum: 0 })) }), output: closed({ purged: Type.Integer() }) },
+  purge: {
+    input: closed({ older_than_days: Type.Optional(Type.Number({ minimum: 0, maximum: 36_500 })) }),
+    output: closed({ purged: Type.Integer() })
+  },
   retention: { input: closed({ room: Name, days: Type.Integer({ minimum: 0, maximum: 36_500 }) }), output: RoomInfoSchema },
   'delete-room': { input: closed({ room: Name, confirm: Type.String() }), output: closed({ room: Type.String(), deleted: Type.Literal(true) }) },
   alias: { input: closed({ room: Name, alias: Name, agent: Type.Optional(Name) }), output: closed({ done: Type.Literal(true) }) },

@@ -1,4 +1,5 @@
 import type { RoomAgent, RoomEvent } from '../../schemas/room'
+import type { Ticket } from '../../schemas/ticket'
 import type { AgentDesk } from '../desk'
 import { ReadyroomError } from '../errors'
 import { callKey } from '../idempotency'
@@ -249,6 +250,19 @@ export class RoomDesk {
   async #updateTask (head: CallHead, input: InputOf<'updateTask'>, { tickets, principal }: RoomCallOptions): Promise<object> {
     const { ticket_id: id } = input
     if (id === undefined) return this.run('updateTask', head, input)
+    for (;;) {
+      const { rev } = await this.#awaitable(head, id, { tickets, principal })
+      try {
+        return await this.run('updateTask', head, { ...input, ticket_rev: rev })
+      } catch (err) {
+        // It was settled between the look and the write.
+        if (!(err instanceof ReadyroomError) || err.code !== 'STALE_WRITE') throw err
+      }
+    }
+  }
+
+  /** A ticket that a task may wait for. @throws NOT_YOUR_TICKET, TICKET_SETTLED */
+  async #awaitable (head: CallHead, id: string, { tickets, principal }: Pick<RoomCallOptions, 'tickets' | 'principal'>): Promise<Ticket> {
     const ticket = await tickets.wait(id, { ms: 0 })
     if (principal.kind !== 'owner' && (ticket.asker !== principal.name || ticket.room !== head.room)) {
       throw new ReadyroomError('NOT_YOUR_TICKET', `A task waits for a ticket of the agent that says so, in the same room; ${id} is none of yours here.`)
@@ -256,7 +270,7 @@ export class RoomDesk {
     if (ticket.status !== 'pending') {
       throw new ReadyroomError('TICKET_SETTLED', `Ticket ${id} is settled (${ticket.status}): there is nothing left to wait for. Read it with wait_for_answer.`, { ticket })
     }
-    return this.run('updateTask', head, input)
+    return ticket
   }
 
   /**

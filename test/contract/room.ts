@@ -331,6 +331,27 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
     t.equal(events.length, 10)
   })
 
+  test('a task does not begin to wait for a ticket of whose end the room was told since it was seen', async (t, store) => {
+    const ann = hand(store, 'ann')
+    const log = auditLog()
+    const { id } = await ann('createTask', { title: 'ship', claim: true })
+    const asked = ask('ann')
+    await ann('applyTickets', { entries: [log(asked)] })
+    await ann('applyTickets', { entries: [log(answer(asked.ticket, 'yes', 'human', NOW))] })
+    const wait = { task_id: id, status: 'blocked', ticket_id: asked.ticket.id } as const
+    await t.rejects(ann('updateTask', { ...wait, ticket_rev: 1 }), { code: 'STALE_WRITE' })
+    t.match(await ann('getTask', { task_id: id }), { status: 'in_progress' })
+  })
+
+  test('an alias is of a room that is there, and is nobody else\'s name', async (t, store) => {
+    await t.rejects(hand(store, 'root', { admin: true, room: 'nowhere' })('setAlias', { alias: 'boss', agent: 'ann' }), { code: 'ROOM_NOT_FOUND' })
+    const root = hand(store, 'root', { admin: true })
+    await root('mintToken', { hash: 'a'.repeat(64), agent: 'bob', role: 'agent', home: 'ops', rooms: [], all_rooms: false })
+    await t.rejects(root('setAlias', { alias: 'bob', agent: 'ann' }), { code: 'BAD_REQUEST', message: /bob has a token/ })
+    await root('setAlias', { alias: 'boss', agent: 'bob' })
+    t.match(await root('postMessage', { body: 'ask the boss' }), { mentions: ['bob'] })
+  })
+
   test('what attention cost is counted by day and agent, and a new day begins anew', async (t, store) => {
     const [ann, bob] = [hand(store, 'ann'), hand(store, 'bob')]
     await ann('noteAttention', { kind: 'wake' })

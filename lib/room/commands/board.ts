@@ -3,7 +3,7 @@ import { ReadyroomError } from '../../errors'
 import { append, checkText, enter, iso, nextId, type Call, type Command } from '../call'
 import { calledIn } from '../members'
 import { mentionsIn } from '../names'
-import { all, run, type Steps } from '../steps'
+import { all, first, run, type Steps } from '../steps'
 import { db, type TasksTable } from '../tables'
 import { checkVersion, claim, cycleOf, release, setStatus } from '../tasks'
 import { indexText } from '../texts'
@@ -67,9 +67,14 @@ export interface UpdateTaskInput {
   /** The caller's own ticket in this room; whose it is has been checked. */
   ticket_id?: string
   depends_on?: readonly number[]
+  /** The revision in which the ticket was seen to be pending. */
+  ticket_rev?: number
 }
 
-/** @throws TASK_NOT_FOUND, TASK_NOT_OWNED. @throws TASK_CHANGED with the task as it now is. @throws BAD_REQUEST for a cycle. */
+/**
+ * @throws STALE_WRITE when the room was told of the ticket's end since it was seen.
+ * @throws TASK_NOT_FOUND, TASK_NOT_OWNED. @throws TASK_CHANGED with the task as it now is. @throws BAD_REQUEST for a cycle.
+ */
 export const updateTask: Command<UpdateTaskInput, Task> = function * (call, input) {
   yield * enter(call)
   const { room, actor } = call
@@ -77,6 +82,11 @@ export const updateTask: Command<UpdateTaskInput, Task> = function * (call, inpu
   checkVersion(row, input.expected_version)
   if (input.ticket_id !== undefined && input.status === undefined) {
     throw new ReadyroomError('BAD_REQUEST', 'ticket_id goes with status blocked: it is what the task waits for.')
+  }
+  if (input.ticket_id !== undefined && input.ticket_rev !== undefined) {
+    // What was told before anybody waited for it is not told again.
+    const told = yield * first(db.selectFrom('deliveries').select('rev').where('ticket_id', '=', input.ticket_id).where('rev', '>', input.ticket_rev))
+    if (told !== undefined) throw new ReadyroomError('STALE_WRITE', `Ticket ${input.ticket_id} changed meanwhile.`)
   }
   if (input.depends_on !== undefined) row = yield * setDependencies(call, row, input.depends_on)
   if (input.body !== undefined) {
