@@ -60,7 +60,7 @@ const suites = {
   conformance: tap('conformance', { jobs: 1, folders: ['test/conformance'] }),
   browser: tap('browser', { jobs: 1, folders: ['test/browser'] }),
   build: check('node', 'scripts/build.mjs'),
-  acceptance: tap('acceptance', { jobs: 1, folders: ['test/acceptance'] }),
+  acceptance: tap('acceptance', { jobs: 2, folders: ['test/acceptance'] }),
   // What would be published, installed where there is nothing else.
   pack: check('npm', 'pack', '--silent', '--pack-destination', 'reports'),
   package: tap('package', { jobs: 1, timeout: 300, folders: ['test/package'] }),
