@@ -20,6 +20,7 @@ const TABLE: Array<[RegExp, Way]> = [
   [/^npm test$/, { elsewhere: 'this test is part of it' }],
   [/^npm start$/, { run: fromClone }],
   [/^npx readyroom( serve)?$/, { run: servesUntilStopped }],
+  [/^npx readyroom admin add-token /, { run: afterInit }],
   [/^npx (-y )?readyroom [a-z]/, { run: runsToItsEnd }],
   [/ -- npx -y readyroom$| npx -y readyroom$/, { run: startedByClient }],
   [/^claude mcp add --transport http /, { run: reachedOverHttp }],
@@ -118,6 +119,13 @@ async function runsToItsEnd (t: Test, command: string): Promise<void> {
   await daemon.opened()
   const { code, stderr }: Finished = await start(world, command, 'ignore').finished
   t.equal(code, 0, stderr)
+}
+
+/** What is said to whoever has said first that there are to be tokens. */
+async function afterInit (t: Test, command: string): Promise<void> {
+  const world = await freshFolder(t)
+  t.match(await start(world, 'npx readyroom admin init', 'ignore').finished, { code: 0 })
+  t.match(await start(world, command, 'ignore').finished, { code: 0, stdout: /^rr_[\w-]{43}\n$/ })
 }
 
 const wired = new Set<string>()
