@@ -48,7 +48,7 @@ async function tellBroker (rooms: RoomDesk, edge: Edge, log: Logger): Promise<()
   // Loaded when it is wanted: most have no broker.
   const { MqttBridge } = await import('./lib/node/room/mqtt-bridge')
   const bridge = new MqttBridge({ url, prefix, log, ...(user !== '' && { user }), ...(password !== '' && { password }) })
-  const stop = rooms.overhear(event => { bridge.publish(event) })
+  const stop = rooms.feed.overhear(event => { bridge.publish(event) })
   await bridge.start()
   return async () => {
     stop()

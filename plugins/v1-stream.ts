@@ -59,7 +59,7 @@ export default async function v1Stream (
   const stopHearing = identity.onRevoked(() => {
     for (const feed of feeds.keys()) if (!feed.isLive()) feed.end()
   })
-  const stopDeleted = rooms.onDeleted(gone => {
+  const stopDeleted = rooms.feed.onDeleted(gone => {
     for (const [feed, room] of feeds) if (room === gone) feed.end({ event: 'room_deleted', data: { room } })
   })
   app.addHook('onClose', async () => {
@@ -82,7 +82,7 @@ export default async function v1Stream (
     const log = new RoomLog(rooms, room)
     const opened: { feed?: Feed<RoomEvent> } = {}
     // Heard before it is looked at, so that nothing falls between.
-    const stop = rooms.subscribe(room, event => {
+    const stop = rooms.feed.subscribe(room, event => {
       log.note(event.id)
       opened.feed?.hear(event)
     })

@@ -1,18 +1,19 @@
-import type { RoomAgent, RoomEvent } from '../../schemas/room'
-import type { Ticket } from '../../schemas/ticket'
+import type { RoomAgent } from '../../schemas/room'
 import type { AgentDesk } from '../desk'
 import { ReadyroomError } from '../errors'
 import { callKey } from '../idempotency'
-import { mintId, readAsk } from '../lifecycle'
 import { may, mayEnter, type Principal } from '../principal'
 import { parse } from '../validate'
 import type { Actor } from './call'
 import { DeliveryBook } from './deliveries'
+import { RoomFeed } from './feed'
 import { fold } from './names'
 import { RoomPresence } from './presence'
 import type { CallHead, CommandName, InputOf, OutputOf, RoomStore } from './store'
+import { createTask, updateTask, type NewTask } from './task-tickets'
 import { TokenBook } from './token-book'
 import { ROOM_TOOLS, UNTRUSTED, type RoomTool } from './tools'
+import { waitForChange } from './wait'
 
 const MAX_WAIT_MS = 90_000
 const DEFAULT_WAIT_S = 60
@@ -53,15 +54,13 @@ const BY_NAME = new Map(ROOM_TOOLS.map(tool => [tool.name, tool]))
 export class RoomDesk {
   readonly tokens = new TokenBook()
   readonly presence = new RoomPresence()
+  readonly feed = new RoomFeed()
   readonly deliveries: DeliveryBook
   readonly maxFileBytes: number
   readonly #store: RoomStore
   readonly #now: () => number
   readonly #maxWaitMs: number
   readonly #adminApi: boolean
-  readonly #listeners = new Map<string, Set<(event: RoomEvent) => void>>()
-  readonly #overhearers = new Set<(event: RoomEvent) => void>()
-  readonly #deletion = new Set<(room: string) => void>()
   readonly #closing = new AbortController()
   #opened: Promise<void> | undefined
   #isStoreOpen = false
@@ -79,9 +78,6 @@ export class RoomDesk {
 
   /** Whether there are rooms yet: they come with the first use. */
   get isOpen (): boolean { return this.#opened !== undefined }
-
-  /** Whether anybody listens to a room. */
-  get isWatched (): boolean { return this.#listeners.size > 0 }
 
   /** Aborts when the desk closes: waits and streams end. */
   get closing (): AbortSignal { return this.#closing.signal }
@@ -126,34 +122,9 @@ export class RoomDesk {
   async run<N extends CommandName> (name: N, head: CallHead, input: InputOf<N>): Promise<OutputOf<N>> {
     if (!this.#isReady) await this.open()
     const { result, events } = await this.#store.run(name, head, input)
-    for (const event of events) {
-      for (const listener of this.#listeners.get(event.room) ?? []) listener(event)
-      for (const listener of this.#overhearers) listener(event)
-    }
-    if (name === 'deleteRoom') for (const listener of this.#deletion) listener(head.room)
+    this.feed.publish(events)
+    if (name === 'deleteRoom') this.feed.deleted(head.room)
     return result
-  }
-
-  /** Hears of rooms that are deleted. Returns how to stop listening. A listener must not throw. */
-  onDeleted (listener: (room: string) => void): () => void {
-    this.#deletion.add(listener)
-    return () => { this.#deletion.delete(listener) }
-  }
-
-  /** Hears of the events of every room, as `subscribe` does of one. Returns how to stop listening. */
-  overhear (listener: (event: RoomEvent) => void): () => void {
-    this.#overhearers.add(listener)
-    return () => { this.#overhearers.delete(listener) }
-  }
-
-  /** Hears of every event of a room, in order, once it is durable. Returns how to stop listening. A listener must not throw. */
-  subscribe (room: string, listener: (event: RoomEvent) => void): () => void {
-    const listeners = this.#listeners.get(room) ?? new Set()
-    this.#listeners.set(room, listeners.add(listener))
-    return () => {
-      listeners.delete(listener)
-      if (listeners.size === 0 && this.#listeners.get(room) === listeners) this.#listeners.delete(room)
-    }
   }
 
   /** Which room a call means. @throws FORBIDDEN_ROOM without a grant for it. */
@@ -215,102 +186,15 @@ export class RoomDesk {
 
   async #handle (tool: RoomTool, head: CallHead, input: Record<string, unknown>, options: RoomCallOptions): Promise<object> {
     switch (tool.name) {
-      case 'create_task': return this.#createTask(head, input as unknown as InputOf<'createTask'> & { ask?: Record<string, unknown> }, options)
-      case 'update_task': return this.#updateTask(head, input as unknown as InputOf<'updateTask'>, options)
+      case 'create_task': return createTask(this, head, input as unknown as NewTask, options)
+      case 'update_task': return updateTask(this, head, input as unknown as InputOf<'updateTask'>, options)
       case 'put_file': return this.run('putFile', head, { ...input as unknown as InputOf<'putFile'>, max_bytes: this.maxFileBytes })
-      case 'wait_for_change': return this.waitForChange(head, input['timeout_s'] as number | undefined, options)
+      case 'wait_for_change': {
+        const { timeout_s: seconds = DEFAULT_WAIT_S } = input as { timeout_s?: number }
+        return waitForChange(this, head, { ms: Math.min(seconds * 1_000, this.#maxWaitMs), signal: options.signal })
+      }
       case 'list_agents': return this.#listAgents(head)
       default: return await this.run(tool.command!, head, input as never) as object
-    }
-  }
-
-  /** The ticket's id is made first: a crash between the two leaves a task that says which ticket it misses. */
-  async #createTask (head: CallHead, { ask, ...input }: InputOf<'createTask'> & { ask?: Record<string, unknown> }, options: RoomCallOptions): Promise<object> {
-    if (ask === undefined) return this.run('createTask', head, input)
-    const { tickets, principal, stream = principal.name } = options
-    if (!may(principal, 'tickets:ask')) {
-      throw new ReadyroomError('FORBIDDEN_SCOPE', `ask needs the scope tickets:ask, which the token of ${principal.name} does not have.`)
-    }
-    const question = readAsk(ask)
-    const task = await this.run('createTask', head, { ...input, ticket_id: mintId(this.#now()) })
-    // Sent again, it is the task of the first time, with the ticket of the first time.
-    const ticketId = task.ticket_id!
-    try {
-      // In the room of the task: who answers there sees it, and the answer finds the task again.
-      await tickets.ask({ ...question, stream, room: head.room, asker: head.actor.name }, ticketId)
-    } catch (err) {
-      // Whoever is refused calls again: what is left of this call is nothing to take up.
-      const dropped = { task_id: task.id, ticket_id: ticketId, refused: true, ...(head.key !== undefined && { key: head.key }) }
-      await this.run('dropTicket', this.system(head.room), dropped)
-      throw err
-    }
-    return task
-  }
-
-  async #updateTask (head: CallHead, input: InputOf<'updateTask'>, { tickets, principal }: RoomCallOptions): Promise<object> {
-    const { ticket_id: id } = input
-    if (id === undefined) return this.run('updateTask', head, input)
-    for (;;) {
-      const { rev } = await this.#awaitable(head, id, { tickets, principal })
-      try {
-        return await this.run('updateTask', head, { ...input, ticket_rev: rev })
-      } catch (err) {
-        // It was settled between the look and the write.
-        if (!(err instanceof ReadyroomError) || err.code !== 'STALE_WRITE') throw err
-      }
-    }
-  }
-
-  /** A ticket that a task may wait for. @throws NOT_YOUR_TICKET, TICKET_SETTLED */
-  async #awaitable (head: CallHead, id: string, { tickets, principal }: Pick<RoomCallOptions, 'tickets' | 'principal'>): Promise<Ticket> {
-    const ticket = await tickets.wait(id, { ms: 0 })
-    if (principal.kind !== 'owner' && (ticket.asker !== principal.name || ticket.room !== head.room)) {
-      throw new ReadyroomError('NOT_YOUR_TICKET', `A task waits for a ticket of the agent that says so, in the same room; ${id} is none of yours here.`)
-    }
-    if (ticket.status !== 'pending') {
-      throw new ReadyroomError('TICKET_SETTLED', `Ticket ${id} is settled (${ticket.status}): there is nothing left to wait for. Read it with wait_for_answer.`, { ticket })
-    }
-    return ticket
-  }
-
-  /**
-   * Resolves when somebody else has done something in the room that the caller has not seen, or the time is over.
-   * @throws UNAUTHORIZED and ROOM_NOT_FOUND at once, when the caller's token is revoked or the room deleted meanwhile.
-   */
-  async waitForChange (
-    head: CallHead, seconds: number = DEFAULT_WAIT_S, { signal }: Pick<RoomCallOptions, 'signal'> = {}
-  ): Promise<{ changed: boolean, unread: number }> {
-    const ms = Math.min(seconds * 1_000, this.#maxWaitMs)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const { name } = head.actor
-    // That the caller itself has gone is told before its tokens are known to be revoked, and looking would bring it back.
-    const isNews = ({ actor, kind, body }: RoomEvent): boolean => actor !== name && !(kind === 'agent_gone' && body === name)
-    const stop = this.subscribe(head.room, event => { if (isNews(event)) resolve() })
-    let revoked = false
-    const stopHearing = [
-      this.onDeleted(room => { if (room === head.room) resolve() }),
-      this.tokens.onRevoked(ids => {
-        if (head.token === undefined || !ids.includes(head.token)) return
-        revoked = true
-        resolve()
-      })
-    ]
-    const timer = setTimeout(resolve, ms)
-    const over = AbortSignal.any([this.closing, ...signal === undefined ? [] : [signal]])
-    over.addEventListener('abort', () => { resolve() }, { once: true })
-    if (over.aborted) resolve()
-    try {
-      // Subscribed before it is read, so that nothing falls between.
-      const before = await this.run('peek', head, { limit: 1 })
-      if (before.unread > 0) return { changed: true, unread: before.unread }
-      await promise
-      if (revoked) throw new ReadyroomError('UNAUTHORIZED', 'The token was revoked while this was waited for.')
-      const { unread } = await this.run('peek', { ...head, now: this.#now() }, { limit: 1 })
-      return { changed: unread > 0, unread }
-    } finally {
-      clearTimeout(timer)
-      stop()
-      for (const stopOne of stopHearing) stopOne()
     }
   }
 

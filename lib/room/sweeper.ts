@@ -52,7 +52,7 @@ export class RoomSweeper {
 
   start (): void {
     const { rooms, firstMs = FIRST_MS } = this.#options
-    this.#stop = rooms.overhear(event => { if (LEASES.has(event.kind)) this.#look() })
+    this.#stop = rooms.feed.overhear(event => { if (LEASES.has(event.kind)) this.#look() })
     this.#plan(firstMs)
     this.#look()
   }

@@ -113,7 +113,7 @@ export class TicketJoiner {
   async #arm (): Promise<void> {
     this.#takeBack()
     const { tickets } = await this.#rooms.run('awaitedTickets', this.#rooms.system(), {})
-    if (tickets.length === 0 && !this.#rooms.isWatched) return
+    if (tickets.length === 0 && !this.#rooms.feed.isWatched) return
     const due = this.#desk.untilNextExpiry()
     if (due === undefined) return
     this.#setTimer(due, () => {

@@ -47,7 +47,7 @@ export function watchTickets ({ rooms, tell }: TicketWatchOptions): () => void {
 
   const stops = [
     rooms.deliveries.onChange(note),
-    rooms.overhear(({ ticket_id: id }) => { if (id !== undefined) note([id]) })
+    rooms.feed.overhear(({ ticket_id: id }) => { if (id !== undefined) note([id]) })
   ]
   return () => { for (const stop of stops) stop() }
 }

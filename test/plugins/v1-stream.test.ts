@@ -118,7 +118,7 @@ t.test('a reader that takes nothing is dropped once its socket is full, and cost
   const body = 'x'.repeat(16_000)
   const deadline = performance.now() + 3 * DEADLINE_MS
   let posted = 0
-  while (room.rooms.isWatched) {
+  while (room.rooms.feed.isWatched) {
     if (performance.now() > deadline) throw new Error('The reader was not dropped in time')
     await room.rooms.run('postMessage', { ...room.rooms.system('main'), actor: { name: 'ann', kind: 'agent', admin: false } }, { body })
     posted++

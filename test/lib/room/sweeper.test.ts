@@ -23,7 +23,7 @@ async function open (t: Test, options: Partial<SweeperOptions> = {}) {
   const as = (name: string): CallHead => ({ actor: { name, kind: 'agent', admin: false }, room: 'main', now: clock.ms })
   /** The next event of a kind. */
   const heard = (kind: RoomEvent['kind']): Promise<RoomEvent> => new Promise(resolve => {
-    const stop = rooms.overhear(event => {
+    const stop = rooms.feed.overhear(event => {
       if (event.kind !== kind) return
       stop()
       resolve(event)
