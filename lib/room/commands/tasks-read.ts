@@ -9,6 +9,9 @@ import { lapse, type TaskDecision } from '../tasks'
 // Tasks as they are read, which is also when a lease that is over lapses.
 
 const PAGE = 100
+/** How many notes are read at once, newest first. */
+const NOTES = 50
+const OPEN: readonly TaskStatus[] = ['pending', 'in_progress', 'blocked']
 
 /** Saves what the lifecycle decided, with its event. Returns the task as it now is. */
 export function * settle (call: Call, task: TasksTable, decision: TaskDecision, more: Pick<NewEvent, 'actor' | 'concerns'> = {}): Steps<TasksTable> {
@@ -57,7 +60,7 @@ export function * unfinished (room: string, id: number): Steps<number[]> {
   const rows = yield * all(db.selectFrom('dependencies').innerJoin('tasks', join => join
     .onRef('tasks.room', '=', 'dependencies.room').onRef('tasks.id', '=', 'dependencies.depends_on'))
     .select('tasks.id').where('dependencies.room', '=', room).where('dependencies.task_id', '=', id)
-    .where('tasks.status', '<>', 'done').orderBy('tasks.id'))
+    .where('tasks.status', '<>', 'done').orderBy('dependencies.depends_on'))
   return rows.map(row => row.id)
 }
 
@@ -75,19 +78,24 @@ export const viewOf = (row: TasksTable, dependencies: number[] | undefined): Tas
   updated_at: row.updated_at
 })
 
+const notesAt = (room: string, ids: readonly number[]) => all(db.selectFrom('notes').select(['id', 'at', 'author', 'author_kind', 'body'])
+  .where('room', '=', room).where('id', 'in', ids).orderBy('id', 'desc'))
+
 /** A task with its body and as many of its newest notes as a result page holds. */
 export function * whole (call: Call, row: TasksTable): Steps<Task> {
   const dependencies = yield * dependenciesOf(call.room, [row.id])
-  const notes = yield * all(db.selectFrom('notes').select(['id', 'at', 'author', 'author_kind', 'body'])
-    .where('room', '=', call.room).where('task_id', '=', row.id).orderBy('id', 'desc'))
+  // The ids alone are in the index of the task's notes: of other tasks' notes none is read, and of these what is shown.
+  const ids = yield * all(db.selectFrom('notes').select('id').where('room', '=', call.room).where('task_id', '=', row.id).orderBy('id', 'desc'))
   const fit: Note[] = []
   let size = bytesOf(row.body ?? '')
-  for (const note of notes) {
-    size += bytesOf(JSON.stringify(note))
-    if (size > PAGE_BYTES) break
-    fit.unshift(note)
+  for (let from = 0; from < ids.length && size <= PAGE_BYTES; from += NOTES) {
+    for (const note of yield * notesAt(call.room, ids.slice(from, from + NOTES).map(({ id }) => id))) {
+      size += bytesOf(JSON.stringify(note))
+      if (size > PAGE_BYTES) break
+      fit.unshift(note)
+    }
   }
-  const omitted = notes.length - fit.length
+  const omitted = ids.length - fit.length
   return { ...viewOf(row, dependencies.get(row.id)), ...given('body', row.body), notes: fit, ...(omitted > 0 && { notes_omitted: omitted }) }
 }
 
@@ -112,14 +120,18 @@ export const listTasks: Command<ListTasksInput, { tasks: TaskView[], next?: numb
   yield * lapseDue(call)
   const { room, actor } = call
   const { status, assignee, since_id: since, limit = PAGE } = input
-  let query = db.selectFrom('tasks').selectAll().where('room', '=', room)
-  if (status === 'open') query = query.where('status', 'not in', ['done', 'cancelled'])
+  // The ids alone are in the index of what stands how: a board of many that are done is not read for the few that are not.
+  let query = db.selectFrom('tasks').select('id').where('room', '=', room)
+  // In the order of the key SQLite would read the whole board; as an expression the order is nothing to go by.
+  const order = status === 'open' ? sql<number>`tasks.id + 0` : 'id' as const
+  if (status === 'open') query = query.where('status', 'in', OPEN)
   else if (status === 'ready') query = query.where('status', '=', 'pending').where(({ not, exists }) => not(exists(waitingFor(room))))
   else if (status !== undefined) query = query.where('status', '=', status)
   if (assignee !== undefined) query = query.where('owner', '=', assignee === 'me' ? actor.name : assignee.toLowerCase())
   if (since !== undefined) query = query.where('id', '>', since)
-  const rows = yield * all(query.orderBy('id').limit(limit + 1))
-  const dependencies = yield * dependenciesOf(room, rows.map(({ id }) => id))
+  const ids = (yield * all(query.orderBy(order).limit(limit + 1))).map(({ id }) => id)
+  const rows = ids.length === 0 ? [] : yield * all(db.selectFrom('tasks').selectAll().where('room', '=', room).where('id', 'in', ids).orderBy('id'))
+  const dependencies = yield * dependenciesOf(room, ids)
   const { items, next } = page(rows.map(row => viewOf(row, dependencies.get(row.id))), limit, PAGE_BYTES)
   return { tasks: items, ...given('next', next) }
 }
