@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ReadyroomError } from '../lib/errors'
 import type { Identity } from '../lib/identity'
+import { clientScripts } from '../lib/node/client-scripts'
 import type { Edge } from '../lib/node/edge-settings'
 import type { OriginPolicy } from '../lib/origin'
 import type { RoomAdmin } from '../lib/room/admin'
@@ -60,7 +61,8 @@ const v1Setup: FastifyPluginAsyncTypebox<V1SetupOptions> = async function v1Setu
     const token = tokens.find(({ id }) => id === request.query.id)
     if (token === undefined) throw new ReadyroomError('BAD_REQUEST', `There is no token ${request.query.id}.`)
     const lanUrl = edge.lanUrl === '' ? `${request.protocol}://${request.host}` : edge.lanUrl
-    return setupText({ ...token, lanUrl, publicUrl: edge.publicUrl, origin: `http://127.0.0.1:${portOf(request, 0)}` })
+    const { hook } = await clientScripts()
+    return setupText({ ...token, lanUrl, publicUrl: edge.publicUrl, origin: `http://127.0.0.1:${portOf(request, 0)}`, hookSha256: hook.sha256 })
   })
 }
 

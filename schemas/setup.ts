@@ -27,13 +27,18 @@ export const PostureSchema = closed({
 
 export const SetupTextQuerySchema = closed({ id: Type.Integer({ minimum: 1, description: 'The number of the token, as list shows it' }) })
 
+/** What is typed into a terminal. A line that this shell has no way to write is left out. */
+export const SetupLinesSchema = closed({
+  add: Type.Optional(Type.String({ description: 'Makes the entry of the MCP client' })),
+  hook_fetch: Type.Optional(Type.String({ description: 'In the project\'s folder: fetches the hook, and refuses it where its SHA-256 is another than the server said' }))
+})
+
 export const SetupRouteSchema = closed({
   where: Type.Unsafe<'lan' | 'remote'>({ type: 'string', enum: ['lan', 'remote'] }),
   url: Type.String(),
   page: Type.String({ description: 'Where a person uses the token' }),
-  add: Type.Optional(Type.String({ description: 'A line for a terminal' })),
+  terminal: Type.Optional(closed({ bash: SetupLinesSchema, powershell: SetupLinesSchema, cmd: SetupLinesSchema })),
   mcp_json: Type.Optional(Type.String({ description: 'The file .mcp.json of a project' })),
-  hook_fetch: Type.Optional(Type.String({ description: 'Lines for a terminal, in the project\'s folder' })),
   hook_settings: Type.Optional(Type.String({ description: 'The file .claude/settings.local.json of a project' }))
 })
 
@@ -45,5 +50,6 @@ export const SetupTextSchema = closed({
 })
 
 export type Posture = Static<typeof PostureSchema>
+export type SetupLines = Static<typeof SetupLinesSchema>
 export type SetupRoute = Static<typeof SetupRouteSchema>
 export type SetupText = Static<typeof SetupTextSchema>

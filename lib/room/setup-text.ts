@@ -1,6 +1,6 @@
-import type { SetupRoute, SetupText } from '../../schemas/setup'
+import type { SetupLines, SetupRoute, SetupText } from '../../schemas/setup'
 import type { Role } from '../principal'
-import { shellLine } from '../shell-line'
+import { shellLine, type Shell } from '../shell-line'
 
 /** Stands in every text where the token goes. A plain word to every shell and in JSON, as a token is. */
 export const TOKEN_PLACEHOLDER = 'rr_TOKEN'
@@ -18,6 +18,8 @@ export interface SetupInput {
   publicUrl: string
   /** What a client without an origin of its own is to send. */
   origin: string
+  /** The SHA-256 of the hook that is handed out there, in hexadecimal; unset where none is. */
+  hookSha256?: string | undefined
 }
 
 const json = (value: object): string => JSON.stringify(value, null, 2)
@@ -25,31 +27,61 @@ const json = (value: object): string => JSON.stringify(value, null, 2)
 const ROLE_FLAGS: Record<Role, string[]> = { agent: [], observer: ['--readonly'], approver: ['--approver'], admin: ['--admin'] }
 
 const HOOK_FILE = '.claude/readyroom-hook.mjs'
+const HOOK_ARRIVED = '.claude/readyroom-hook.part'
 const HOOK_EVENTS = ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop']
 
+/**
+ * Program and words apart, so that Claude Code starts Node itself: which shell it would ask is another on each system,
+ * and each writes a variable its own way. It puts the folder of the project in by itself.
+ */
 function settingsOf (url: string, room: string): string {
-  const hooks = [{ hooks: [{ type: 'command', command: `node "$CLAUDE_PROJECT_DIR/${HOOK_FILE}"`, timeout: 10 }] }]
+  const hooks = [{ hooks: [{ type: 'command', command: 'node', args: [`\${CLAUDE_PROJECT_DIR}/${HOOK_FILE}`], timeout: 10 }] }]
   return json({
     env: { READYROOM_URL: url, READYROOM_AGENT_TOKEN: TOKEN_PLACEHOLDER, READYROOM_ROOM: room },
     hooks: Object.fromEntries(HOOK_EVENTS.map(event => [event, hooks]))
   })
 }
 
-function routeOf (where: SetupRoute['where'], url: string, { role, home, origin }: SetupInput): SetupRoute {
+/**
+ * What arrived becomes the hook only where it is what the server said that it sends. Node does it, which the hook needs
+ * anyway, since each system has another program for a digest; no letter of this means anything to a shell in quotes.
+ */
+function checkOf (sha256: string): string {
+  return [
+    `const fs = require('fs'), got = '${HOOK_ARRIVED}', text = fs.existsSync(got) ? fs.readFileSync(got) : ''`,
+    `const ok = require('crypto').createHash('sha256').update(text).digest('hex') === '${sha256}'`,
+    `if (ok) fs.renameSync(got, '${HOOK_FILE}'); else fs.rmSync(got, { force: true })`,
+    'console.log(ok ? \'The hook is in place.\' : \'No hook was put in place: what arrived is not what this text was made for. Open the setup text again.\')',
+    'process.exitCode = ok ? 0 : 1'
+  ].join('; ')
+}
+
+const SHELLS = { bash: 'posix', powershell: 'powershell', cmd: 'cmd' } as const satisfies Record<string, Shell>
+
+function linesOf (shell: Shell, url: string, headers: readonly string[], hookSha256: string | undefined): SetupLines {
+  const add = shellLine(['claude', 'mcp', 'add', '--transport', 'http', 'readyroom', `${url}/mcp`, ...headers.flatMap(header => ['--header', header])], shell)
+  if (hookSha256 === undefined) return add === undefined ? {} : { add }
+  // PowerShell has a `curl` of its own that is none.
+  const curl = shell === 'posix' ? 'curl' : 'curl.exe'
+  const fetched = [
+    shellLine([curl, '-fsS', '--create-dirs', '-H', headers[0]!, '-o', HOOK_ARRIVED, `${url}/v1/hook`], shell),
+    shellLine(['node', '-e', checkOf(hookSha256)], shell)
+  ]
+  return { ...(add !== undefined && { add }), ...(!fetched.includes(undefined) && { hook_fetch: fetched.join('\n') }) }
+}
+
+function routeOf (where: SetupRoute['where'], url: string, { role, home, origin, hookSha256 }: SetupInput): SetupRoute {
   if (role === 'approver') return { where, url, page: `${url}/` }
   const headers = { Authorization: `Bearer ${TOKEN_PLACEHOLDER}`, Origin: origin }
-  const words = ['claude', 'mcp', 'add', '--transport', 'http', 'readyroom', `${url}/mcp`]
   const named = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  const fetched = ['curl', '-fsS', '-H', named[0]!, '-o', HOOK_FILE, `${url}/v1/hook`]
+  const lines = (name: keyof typeof SHELLS): SetupLines => linesOf(SHELLS[name], url, named, hookSha256)
   return {
     where,
     url,
     page: `${url}/ui`,
-    // Each of these words is one that bash, cmd and PowerShell write alike.
-    add: shellLine([...words, ...named.flatMap(header => ['--header', header])], 'posix')!,
+    terminal: { bash: lines('bash'), powershell: lines('powershell'), cmd: lines('cmd') },
     mcp_json: json({ mcpServers: { readyroom: { type: 'http', url: `${url}/mcp`, headers } } }),
-    hook_fetch: ['mkdir -p .claude', shellLine(fetched, 'posix')!].join('\n'),
-    hook_settings: settingsOf(url, home)
+    ...(hookSha256 !== undefined && { hook_settings: settingsOf(url, home) })
   }
 }
 

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { clientScripts } from '../../lib/node/client-scripts'
+import { setupText } from '../../lib/room/setup-text'
 import { happened, scripted, sendJson, unread } from '../helpers/client-server'
-import { createWorld } from '../helpers/process'
+import { createWorld, type World } from '../helpers/process'
 
 const CLAUDE = join(process.env['READYROOM_TEST_CLIENTS'] ?? '', 'node_modules/.bin/claude')
 
@@ -21,7 +23,8 @@ const SPEECH = [
   { type: 'message_stop' }
 ].map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 
-t.test('what the hook says reaches the model that Claude Code asks', { skip: !existsSync(CLAUDE) && 'claude is not installed there' }, async t => {
+/** Claude Code in a folder, asked for one turn. Gives what the model was sent, and what the room was asked. */
+async function turn (t: Test, setUp: (cwd: string, world: World, url: string) => Promise<Record<string, string>>) {
   const world = await createWorld(t)
   let cursor = 0
   const room = await scripted(t, ({ path, body }, response) => {
@@ -33,8 +36,8 @@ t.test('what the hook says reaches the model that Claude Code asks', { skip: !ex
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(SPEECH)
   })
   const cwd = join(world.home, 'my repo [v2] (x)')
-  mkdirSync(cwd, { recursive: true })
-  t.match(await world.run(['setup', 'hook', '--write']), { code: 0 })
+  mkdirSync(join(cwd, '.claude'), { recursive: true })
+  const env = await setUp(cwd, world, room.url)
   const child = spawn(CLAUDE, ['-p', 'go on'], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -46,18 +49,39 @@ t.test('what the hook says reaches the model that Claude Code asks', { skip: !ex
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       ANTHROPIC_BASE_URL: model.url,
       ANTHROPIC_API_KEY: 'none',
-      READYROOM_URL: room.url,
-      READYROOM_AGENT_TOKEN: 'rr_test',
-      READYROOM_STATE_DIR: join(world.home, 'marks')
+      READYROOM_STATE_DIR: join(world.home, 'marks'),
+      ...env
     }
   })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', piece => { said += piece })
   await once(child, 'close')
   t.comment(said)
-  const asked = JSON.stringify(model.asked.map(({ body }) => body))
+  return { asked: JSON.stringify(model.asked.map(({ body }) => body)), paths: room.paths() }
+}
+
+const skip = !existsSync(CLAUDE) && 'claude is not installed there'
+
+t.test('what the hook says reaches the model that Claude Code asks', { skip }, async t => {
+  const { asked, paths } = await turn(t, async (_cwd, world, url) => {
+    t.match(await world.run(['setup', 'hook', '--write']), { code: 0 })
+    return { READYROOM_URL: url, READYROOM_AGENT_TOKEN: 'rr_test' }
+  })
   t.match(asked, 'a word from beta')
   t.match(asked, /1 thing has happened in the room main/)
-  t.match(room.paths(), ['GET /v1/unread'])
-  t.ok(room.paths().includes('POST /v1/cursor'), 'and it is not told again')
+  t.match(paths, ['GET /v1/unread'])
+  t.ok(paths.includes('POST /v1/cursor'), 'and it is not told again')
+})
+
+t.test('the settings that the admin page shows start the hook without a shell, in a folder with spaces and brackets', { skip }, async t => {
+  const { hook } = await clientScripts()
+  const { asked } = await turn(t, async (cwd, _world, url) => {
+    const { routes: [route] } = setupText({
+      agent: 'alpha', role: 'agent', home: 'main', rooms: [], all_rooms: false, lanUrl: url, publicUrl: '', origin: url, hookSha256: hook.sha256
+    })
+    writeFileSync(join(cwd, '.claude/readyroom-hook.mjs'), hook.text)
+    writeFileSync(join(cwd, '.claude/settings.local.json'), route!.hook_settings!)
+    return {}
+  })
+  t.match(asked, 'a word from beta')
 })

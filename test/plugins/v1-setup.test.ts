@@ -38,6 +38,8 @@ t.test('the setup text of a token is made from what is known of it, its network 
   t.strictSame(text.routes.map(({ where, url }) => [where, url]), [['lan', room.origin]])
   t.match(text.brief, /otter.*lab.*main/)
   t.match(text.routes[0]!.mcp_json, TOKEN_PLACEHOLDER)
+  const { scripts } = await json<{ scripts: { hook: { sha256: string } } }>(ask(room.origin, '/v1/client', bearer(TOKEN) as Parameters<typeof ask>[2]))
+  for (const lines of Object.values(text.routes[0]!.terminal!)) t.match(lines.hook_fetch, scripts.hook.sha256, 'the digest is that of the hook that is handed out')
   t.notMatch(JSON.stringify(text), token, 'no answer of this route holds a token')
   await refused(t, get(room, 'setup-text?id=77'), 400, 'BAD_REQUEST', /no token 77/)
 })

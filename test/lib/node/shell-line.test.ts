@@ -1,59 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import t from 'tap'
 import { shellLine, shellLines } from '../../../lib/node/shell-line'
+import { bash, powershell, windowsProgram } from '../../helpers/shells'
 
 const HOME = 'C:\\Users\\Lea Chan'
 const PROJECT = 'my repo (v2)'
-
-/** What bash makes of a line. */
-function bash (line: string): string[] {
-  const { stdout, status } = spawnSync('bash', ['--norc', '-c', line.replace(/^show/, "printf '%s\\0'")], { encoding: 'utf8' })
-  return status === 0 ? stdout.split('\0').slice(0, -1) : ['bash failed']
-}
-
-/** How cmd hands a line on, and how a program of Windows then splits it (the rules of CommandLineToArgvW). */
-function windowsProgram (line: string): string[] {
-  const words: string[] = []
-  let word: string | undefined
-  let inQuotes = false
-  for (let i = 0; i < line.length; i++) {
-    const slashes = /^\\*/.exec(line.slice(i))![0].length
-    const next = line[i + slashes]
-    if (slashes > 0) {
-      word = (word ?? '') + '\\'.repeat(next === '"' ? slashes >> 1 : slashes)
-      i += slashes - 1
-      if (next === '"' && slashes % 2 === 1) {
-        word += '"'
-        i++
-      }
-    } else if (next === '"') {
-      inQuotes = !inQuotes
-      word ??= ''
-    } else if (!inQuotes && next === ' ') {
-      if (word !== undefined) words.push(word)
-      word = undefined
-    } else {
-      // What cmd takes for itself outside of quotes, and a per cent sign even inside.
-      if (next === '%' || (!inQuotes && /[&|<>^()]/.test(next!))) throw new Error(`cmd acts on ${next}`)
-      word = (word ?? '') + next
-    }
-  }
-  return word === undefined ? words : [...words, word]
-}
-
-/** The words that PowerShell reads (about_Parsing, about_Quoting_Rules): '' is literal, "" expands $ and `. */
-function powershell (line: string): string[] {
-  return Array.from(line.matchAll(/'((?:[^'\u2018-\u201b]|['\u2018-\u201b]{2})*)'|"([^"]*)"|(\S+)/g), ([, single, double, bare]) => {
-    if (single !== undefined) return single.replace(/(['\u2018-\u201b])\1/g, '$1')
-    if (double !== undefined) {
-      if (/[$`\u201c-\u201e]/.test(double)) throw new Error(`PowerShell expands in ${double}`)
-      return double
-    }
-    if (/[^\w+:./\\=-]/.test(bare!) || bare === '--') throw new Error(`PowerShell acts on ${bare}`)
-    return bare!
-  })
-}
 
 t.test('a home and a project with spaces and brackets reach the program in bash, cmd and PowerShell', async t => {
   const words = ['show', '--state-dir', `${HOME}\\queue`, '--stream', PROJECT, '--write']

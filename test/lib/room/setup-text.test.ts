@@ -1,8 +1,22 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { setupText, TOKEN_PLACEHOLDER, type SetupInput } from '../../../lib/room/setup-text'
+import { bash, powershell, windowsProgram } from '../../helpers/shells'
 
+const HOOK = 'console.log("the hook")\n'
 const OTTER: SetupInput = {
-  agent: 'otter', role: 'agent', home: 'main', rooms: [], all_rooms: false, lanUrl: 'http://192.168.1.5:8971', publicUrl: '', origin: 'http://127.0.0.1:8971'
+  agent: 'otter',
+  role: 'agent',
+  home: 'main',
+  rooms: [],
+  all_rooms: false,
+  lanUrl: 'http://192.168.1.5:8971',
+  publicUrl: '',
+  origin: 'http://127.0.0.1:8971',
+  hookSha256: createHash('sha256').update(HOOK).digest('hex')
 }
 
 const routeOf = (input: Partial<SetupInput>, at = 0) => setupText({ ...OTTER, ...input }).routes[at]!
@@ -14,7 +28,8 @@ t.test('the network comes first, and the world only where its address was config
 })
 
 t.test('each text has the place for the token, and the addresses of its route', async t => {
-  const { add, mcp_json: mcp, hook_fetch: fetched, hook_settings: settings } = routeOf({ publicUrl: 'https://desk.example/ready' }, 1)
+  const { terminal, mcp_json: mcp, hook_settings: settings } = routeOf({ publicUrl: 'https://desk.example/ready' }, 1)
+  const { add, hook_fetch: fetched } = terminal!.bash
   t.equal(add, 'claude mcp add --transport http readyroom https://desk.example/ready/mcp ' +
     `--header "Authorization: Bearer ${TOKEN_PLACEHOLDER}" --header "Origin: http://127.0.0.1:8971"`)
   t.strictSame(JSON.parse(mcp!), {
@@ -22,19 +37,73 @@ t.test('each text has the place for the token, and the addresses of its route', 
       readyroom: { type: 'http', url: 'https://desk.example/ready/mcp', headers: { Authorization: `Bearer ${TOKEN_PLACEHOLDER}`, Origin: 'http://127.0.0.1:8971' } }
     }
   })
-  t.match(fetched, `curl -fsS -H "Authorization: Bearer ${TOKEN_PLACEHOLDER}" -o .claude/readyroom-hook.mjs https://desk.example/ready/v1/hook`)
-  const { env, hooks } = JSON.parse(settings!) as { env: object, hooks: Record<string, Array<{ hooks: Array<{ command: string }> }>> }
+  t.match(fetched, `curl -fsS --create-dirs -H "Authorization: Bearer ${TOKEN_PLACEHOLDER}" -o .claude/readyroom-hook.part https://desk.example/ready/v1/hook\nnode -e "`)
+  const { env, hooks } = JSON.parse(settings!) as { env: object, hooks: Record<string, Array<{ hooks: Array<{ command: string, args: string[] }> }>> }
   t.strictSame(env, { READYROOM_URL: 'https://desk.example/ready', READYROOM_AGENT_TOKEN: TOKEN_PLACEHOLDER, READYROOM_ROOM: 'main' })
   t.strictSame(Object.keys(hooks), ['SessionStart', 'UserPromptSubmit', 'PostToolUse', 'Stop'])
-  for (const [{ hooks: [first] }] of Object.values(hooks) as Array<[{ hooks: [{ command: string }] }]>) {
-    t.equal(first.command, 'node "$CLAUDE_PROJECT_DIR/.claude/readyroom-hook.mjs"')
+  for (const groups of Object.values(hooks)) {
+    const [first] = groups[0]!.hooks
+    t.match(first, { command: 'node', args: [/^\$\{CLAUDE_PROJECT_DIR\}\/\.claude\/readyroom-hook\.mjs$/] }, 'no shell of any system has a part in it')
   }
 })
 
-t.test('an address with what a shell would read something into stays one word', async t => {
-  const { add, hook_fetch: fetched } = routeOf({ lanUrl: "http://desk.lan/it's$(touch x)&a b" })
-  t.match(add, '\'http://desk.lan/it\'\\\'\'s$(touch x)&a b/mcp\'')
-  t.match(fetched, '\'http://desk.lan/it\'\\\'\'s$(touch x)&a b/v1/hook\'')
+const READERS = { bash, powershell, cmd: windowsProgram }
+const SHELLS = ['bash', 'powershell', 'cmd'] as const
+const ADDRESSES = ['http://192.168.1.5:8971', 'https://desk.example/ready', 'http://[fd00::5]:8971', 'http://desk.lan/it(s)&a']
+
+t.test('each line of each shell is the words that are meant, by a bash, a grammar of PowerShell and the rules of Windows', async t => {
+  for (const lanUrl of ADDRESSES) {
+    const { terminal } = routeOf({ lanUrl })
+    for (const shell of SHELLS) {
+      const { add, hook_fetch: fetched } = terminal![shell]
+      const words = (line: string): string[] => shell === 'bash' ? bash(`show ${line}`) : READERS[shell](line)
+      t.strictSame(words(add!), ['claude', 'mcp', 'add', '--transport', 'http', 'readyroom', `${lanUrl}/mcp`,
+        '--header', `Authorization: Bearer ${TOKEN_PLACEHOLDER}`, '--header', 'Origin: http://127.0.0.1:8971'], `${shell}: ${add}`)
+      const [fetching, checking, ...more] = fetched!.split('\n')
+      t.strictSame(words(fetching!), [shell === 'bash' ? 'curl' : 'curl.exe', '-fsS', '--create-dirs', '-H', `Authorization: Bearer ${TOKEN_PLACEHOLDER}`,
+        '-o', '.claude/readyroom-hook.part', `${lanUrl}/v1/hook`], shell)
+      t.match(words(checking!), ['node', '-e', new RegExp(OTTER.hookSha256!)], shell)
+      t.equal(words(checking!).length, 3)
+      t.strictSame(more, [])
+    }
+  }
+})
+
+t.test('an address that a shell has no way to write is left out for that shell, and there for the others', async t => {
+  const { terminal } = routeOf({ lanUrl: "http://desk.lan/it's%20$(touch x)&a b" })
+  t.strictSame(terminal!.cmd, {})
+  t.match(terminal!.bash.add, "'http://desk.lan/it'\\''s%20$(touch x)&a b/mcp'")
+  t.match(terminal!.bash.hook_fetch, "'http://desk.lan/it'\\''s%20$(touch x)&a b/v1/hook'")
+  t.match(terminal!.powershell.hook_fetch, "'http://desk.lan/it''s%20$(touch x)&a b/v1/hook'")
+})
+
+t.test('what was fetched becomes the hook only where its digest is the one that was said, whatever stood there before', async t => {
+  const [bashWords, ...others] = SHELLS.map(shell => {
+    const line = routeOf({}).terminal![shell].hook_fetch!.split('\n')[1]!
+    return shell === 'bash' ? bash(`show ${line}`) : READERS[shell](line)
+  })
+  for (const words of others) t.strictSame(words, bashWords, 'it is one line for all of them')
+  for (const [arrived, isGood] of [[HOOK, true], [`${HOOK}//`, false], [undefined, false]] as const) {
+    for (const before of [undefined, 'an older hook']) {
+      const folder = t.testdir({ '.claude': {} })
+      const [hook, part] = ['hook.mjs', 'hook.part'].map(name => join(folder, `.claude/readyroom-${name}`)) as [string, string]
+      // Whatever kind of project it is, the line works.
+      writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+      if (before !== undefined) writeFileSync(hook, before)
+      if (arrived !== undefined) writeFileSync(part, arrived)
+      const { status, stdout, stderr } = spawnSync(process.execPath, bashWords!.slice(1), { cwd: folder, encoding: 'utf8' })
+      t.strictSame([status, stderr], [isGood ? 0 : 1, ''], `${arrived}`)
+      t.match(stdout, isGood ? /in place/ : /No hook was put in place.*Open the setup text again/)
+      t.equal(existsSync(hook) ? readFileSync(hook, 'utf8') : undefined, isGood ? HOOK : before)
+      t.notOk(existsSync(part), 'nothing else is left')
+    }
+  }
+})
+
+t.test('where no hook is handed out none is spoken of', async t => {
+  const route = routeOf({ hookSha256: undefined })
+  t.strictSame(Object.values(route.terminal!).map(lines => Object.keys(lines)), [['add'], ['add'], ['add']])
+  t.notOk('hook_settings' in route)
 })
 
 t.test('an approver is a person: a page to open, and nothing to put into a client', async t => {
