@@ -1,14 +1,12 @@
 import fp from 'fastify-plugin'
 import Type from 'typebox'
-import { clientScripts, type ScriptName } from '../lib/node/client-scripts'
+import { clientInfo, HOOK_VERSION_HEADER, scriptHeaders, TELLING } from '../lib/client-scripts'
+import { clientScripts } from '../lib/node/client-scripts'
 import { NoQuerySchema } from '../schemas/api'
 import { ClientInfoSchema } from '../schemas/v1'
 import { REFUSALS } from './errors'
 
 export interface ClientScriptsOptions { version: string }
-
-/** The addresses whose answers a hook reads anyway: it learns there that it is old. */
-const TELLING = /\/(?:unread|whats-new)$/
 
 /**
  * Hands out what runs on an agent's machine, and says which version of it this server goes with. Registered before the
@@ -16,8 +14,8 @@ const TELLING = /\/(?:unread|whats-new)$/
  */
 export default fp<ClientScriptsOptions>(async function clientScriptRoutes (app, { version }) {
   app.addHook('onSend', async (request, reply) => {
-    if (!TELLING.test(request.routeOptions.url ?? '')) return
-    reply.header('x-readyroom-hook-version', (await clientScripts()).hook.version)
+    const { url = '' } = request.routeOptions
+    if (TELLING.has(url.slice(app.prefix.length))) reply.header(HOOK_VERSION_HEADER, (await clientScripts()).hook.version)
   })
 
   for (const name of ['hook', 'watch'] as const) {
@@ -25,22 +23,13 @@ export default fp<ClientScriptsOptions>(async function clientScriptRoutes (app, 
       config: { scope: 'room:read' },
       schema: { querystring: NoQuerySchema, response: { 200: Type.String(), ...REFUSALS } }
     }, async (_request, reply) => {
-      const { version, sha256, text } = (await clientScripts())[name]
-      return reply.headers({
-        'content-type': 'text/javascript; charset=utf-8',
-        'content-disposition': `attachment; filename="readyroom-${name}.mjs"`,
-        'x-readyroom-version': version,
-        'x-readyroom-sha256': sha256
-      }).send(text)
+      const script = (await clientScripts())[name]
+      return reply.headers(scriptHeaders(script)).send(script.text)
     })
   }
 
   app.get('/client', {
     config: { scope: 'room:read' },
     schema: { querystring: NoQuerySchema, response: { 200: ClientInfoSchema, ...REFUSALS } }
-  }, async () => {
-    const scripts = await clientScripts()
-    const entry = (name: ScriptName) => ({ version: scripts[name].version, sha256: scripts[name].sha256, url: `${app.prefix}/${name}` })
-    return { server: { name: 'readyroom', version }, scripts: { hook: entry('hook'), watch: entry('watch') } }
-  })
+  }, async () => clientInfo(version, await clientScripts(), app.prefix))
 }, { name: 'readyroom-client-scripts', fastify: '5.x' })

@@ -14,7 +14,7 @@ const LAYERS: Record<string, Layer> = {
   'lib/node': { files: /^lib\/node\//, may: [/^schemas\//, /^lib\//, /^client\/versions$/], never: [/^fastify/, /^@fastify\//, /^cloudflare:/] },
   lib: { files: /^lib\//, may: [/^schemas\//, /^lib\/(?!node\/)/], never: [/^node:/, /^fastify/, /^@fastify\//, /^cloudflare:/, /^pino/] },
   plugins: { files: /^plugins\//, may: [/^schemas\//, /^lib\//, /^plugins\//], never: [/^cloudflare:/] },
-  worker: { files: /^worker\//, may: [/^schemas\//, /^lib\/(?!node\/)/, /^worker\//, /^public\//, /^package\.json$/], never: [/^fastify/, /^@fastify\//] },
+  worker: { files: /^worker\//, may: [/^schemas\//, /^lib\/(?!node\/)/, /^worker\//, /^public\//, /^client\/versions$/, /^package\.json$/], never: [/^fastify/, /^@fastify\//] },
   entries: { files: /^[^/]+\.ts$/, may: [/^schemas\//, /^lib\//, /^plugins\//, /^worker\//, /^client\/(?:hook|watch)-main$/, /^[^/]+$/], never: [] }
 }
 

@@ -70,7 +70,7 @@ export class QueueObject extends DurableObject<Env> {
   }
 
   /** Nothing of the rooms is asked or kept before somebody shows a token. */
-  #openRooms (env: RoomsEnv, { queue, adminApi }: Settings): RoomDesk {
+  #openRooms (env: RoomsEnv, { queue, adminApi, announceUpgrades: announce }: Settings): RoomDesk {
     const { storage } = this.ctx
     const rooms = new RoomDesk({
       store: new RoomObjectsStore({ queue, notes: storage.kv, room: name => roomStub(env, queue, name), registry: () => registryStub(env, queue) }),
@@ -81,6 +81,7 @@ export class QueueObject extends DurableObject<Env> {
       await this.#joiner?.close()
       this.#joiner = new TicketJoiner({ desk: this.#desk, rooms, log: LOG, later: ms => this.#later(ms) })
       await this.#joiner.start()
+      await rooms.run('noteVersion', rooms.system(), { version: VERSION, announce })
     }
     return rooms
   }

@@ -46,8 +46,8 @@ export const AGENTS: readonly Door[] = [{ method: 'post', path: '/mcp/*' }]
 export function addresses (doors: readonly Door[], handle: (door: Door) => Handler): Route[] {
   const routes = new Map<string, Route>()
   for (const door of doors) {
-    const { method, path, noHead = false } = door
-    routes.set(path, { path, ...routes.get(path), [method]: handle(door), ...(noHead && { noHead }) })
+    const { method, path, noHead = false, says } = door
+    routes.set(path, { path, ...routes.get(path), [method]: handle(door), ...(noHead && { noHead }), ...(says !== undefined && { says }) })
   }
   return [...routes.values()]
 }
@@ -68,7 +68,7 @@ export function createRouter ({ desk, version, doors, adminApi, log, maxWaitMs }
     return identity.ofRequest(authorization, () => {})
   }
 
-  const handlers = new Map<string, For>(rooms === undefined ? [] : v1Handlers({ doors, rooms, adminApi, log }))
+  const handlers = new Map<string, For>(rooms === undefined ? [] : v1Handlers({ doors, rooms, adminApi, version, log }))
   const tickets: Record<string, For> = {
     async 'GET /api/tickets' (request, principal) {
       readQuery(request, NoQuerySchema)

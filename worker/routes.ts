@@ -3,8 +3,8 @@ import { HEADERS } from '../lib/headers'
 import { ERRORS, toHttp, toReadyroomError } from '../lib/errors'
 import { httpRefusal, methodRefusal } from '../lib/http-refusals'
 
-/** A request with what the router read from its address: `params`, still percent-encoded. */
-export type Routed = Request & Pick<IRequest, 'params'>
+/** A request with what the router read from its address: `params`, still percent-encoded; and what every answer there says. */
+export type Routed = Request & Pick<IRequest, 'params'> & { says?: Record<string, string> }
 
 export type Handler = (request: Routed) => Response | Promise<Response>
 
@@ -18,6 +18,8 @@ export interface Route {
   get?: Handler
   noHead?: boolean
   post?: Handler
+  /** Headers of whatever is answered there, a refusal too. */
+  says?: Record<string, string>
 }
 
 export interface RoutesLog {
@@ -56,8 +58,8 @@ function exactAddress ({ url }: Request): void {
 }
 
 /** What the handler has not said itself. A response that came from elsewhere has it all, and cannot be changed. */
-function addHeaders (response: Response): Response {
-  for (const [name, value] of Object.entries(HEADERS)) {
+function addHeaders (response: Response, { says }: Routed): Response {
+  for (const [name, value] of Object.entries({ ...HEADERS, ...says })) {
     if (!response.headers.has(name)) response.headers.set(name, value)
   }
   return response
@@ -82,7 +84,8 @@ export function createRoutes (routes: readonly Route[], { log, first = [] }: Rou
     finally: [addHeaders]
   })
 
-  for (const { path, guards = [], get, noHead = false, post } of routes) {
+  for (const { path, guards: own = [], get, noHead = false, post, says } of routes) {
+    const guards = says === undefined ? own : [(request: Routed): void => { request.says = says }, ...own]
     const allow = [...get ? ['GET'] : [], ...get && !noHead ? ['HEAD'] : [], ...post ? ['POST'] : []].join(', ')
     if (get) router.get(path, ...guards, get)
     if (get && !noHead) router.head!(path, ...guards, get)

@@ -9,6 +9,7 @@ export interface SettingsEnv {
   READYROOM_ORIGIN_POLICY?: string
   READYROOM_FRAME_ANCESTORS?: string
   READYROOM_ADMIN_API?: string
+  READYROOM_ANNOUNCE_UPGRADES?: string
 }
 
 /** What a deployment runs with. Read once, when it wakes. */
@@ -22,6 +23,8 @@ export interface Settings {
   frameAncestors: string[]
   /** Whether a minted token may administer identity and rooms. The owner's secret always may: there is no other way in. */
   adminApi: boolean
+  /** Whether the rooms are told that another version was deployed. */
+  announceUpgrades: boolean
   /** What the person should know, though it runs all the same. */
   warning: string | undefined
 }
@@ -57,6 +60,7 @@ export function readSettings (env: SettingsEnv): Settings {
     originPolicy: setting('READYROOM_ORIGIN_POLICY', readPolicy) ?? 'strict',
     frameAncestors: setting('READYROOM_FRAME_ANCESTORS', readSources) ?? [],
     adminApi: setting('READYROOM_ADMIN_API', readSwitch) ?? false,
+    announceUpgrades: setting('READYROOM_ANNOUNCE_UPGRADES', readSwitch) ?? true,
     warning: token === undefined ? undefined : tokenWarning(token)
   }
 }

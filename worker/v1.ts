@@ -1,4 +1,6 @@
+import { HOOK_VERSION } from '../client/versions'
 import { BODY_LIMIT, judge } from '../lib/bodies'
+import { clientInfo, HOOK_VERSION_HEADER, scriptHeaders, TELLING } from '../lib/client-scripts'
 import type { Doors } from '../lib/doors'
 import { ReadyroomError } from '../lib/errors'
 import { readKey } from '../lib/idempotency'
@@ -15,6 +17,7 @@ import {
   AttentionBodySchema, AttentionQuerySchema, CursorBodySchema, ExportQuerySchema, FileParamsSchema, FileQuerySchema, StreamQuerySchema,
   UnreadQuerySchema
 } from '../schemas/v1'
+import { clientScripts } from './client-scripts'
 import { readBody, readQuery } from './request-body'
 import { json, type Routed, type RoutesLog } from './routes'
 
@@ -27,6 +30,8 @@ export interface Door {
   /** None: whoever is let in. */
   scope?: Scope
   noHead?: boolean
+  /** Headers of whatever is answered there. */
+  says?: Record<string, string>
 }
 
 /** A way to poll, for whoever asks for a stream, in seconds. */
@@ -37,8 +42,11 @@ const tool = ({ name, scope, route: { method, path } }: RoomTool): Door =>
 
 const reads = (path: string, noHead = false): Door => ({ method: 'get', path: `/v1${path}`, scope: 'room:read', ...(noHead && { noHead }) })
 
+/** What a hook reads in the answers that it asks for anyway: which version goes with this server. */
+const telling = (door: Door): Door => TELLING.has(door.path.slice('/v1'.length)) ? { ...door, says: { [HOOK_VERSION_HEADER]: HOOK_VERSION } } : door
+
 /** Every address of the room. Which ones there are is all that the entry knows of them. */
-export const V1: readonly Door[] = [
+export const V1: readonly Door[] = ([
   ...ROOM_TOOLS.map(tool),
   reads('/rooms'),
   reads('/unread'),
@@ -48,14 +56,16 @@ export const V1: readonly Door[] = [
   { method: 'post', path: '/v1/attention', scope: 'room:read' },
   reads('/stream', true),
   reads('/files/:id'),
+  ...['/hook', '/watch', '/client'].map(path => reads(path)),
   ...FROM_AFAR.map((name): Door => ({ method: 'post', path: `/v1/admin/${name}` }))
-]
+] satisfies Door[]).map(telling)
 
 export interface V1Options {
   doors: Doors
   rooms: RoomDesk
   /** Whether a minted token may administer. */
   adminApi: boolean
+  version: string
   log: RoutesLog
 }
 
@@ -96,7 +106,7 @@ function administer (admin: RoomAdmin, name: AdminName, { adminApi, log }: V1Opt
 
 /** The room over HTTP: what plugins/v1 does on Node, by method and address. */
 export function v1Handlers (options: V1Options): Map<string, For> {
-  const { rooms, doors } = options
+  const { rooms, doors, version } = options
   const admin = new RoomAdmin(rooms)
   const handlers = new Map<string, For>()
   for (const tool of ROOM_TOOLS) handlers.set(`${tool.route.method} /v1${tool.route.path}`, callTool(options, tool))
@@ -136,6 +146,10 @@ export function v1Handlers (options: V1Options): Map<string, For> {
       })
       return new Response(body, { headers: exportHeaders(head.room, format) })
     },
+    'GET /v1/client' (request) {
+      readQuery(request, NoQuerySchema)
+      return json(clientInfo(version, clientScripts(), '/v1'))
+    },
     /** A stream held open would keep the objects awake for every watcher, day and night. */
     async 'GET /v1/stream' (request, principal) {
       const { room } = readQuery(request, StreamQuerySchema)
@@ -149,6 +163,13 @@ export function v1Handlers (options: V1Options): Map<string, For> {
       const head = await rooms.enter(principal, room)
       const { file, content } = await rooms.run('readFile', head, { file_id: id })
       return new Response(content as Uint8Array<ArrayBuffer>, { headers: downloadHeaders(file) })
+    }
+  }
+  for (const name of ['hook', 'watch'] as const) {
+    others[`GET /v1/${name}`] = request => {
+      readQuery(request, NoQuerySchema)
+      const script = clientScripts()[name]
+      return new Response(script.text, { headers: scriptHeaders(script) })
     }
   }
   for (const [name, handle] of Object.entries(others)) handlers.set(name, handle)

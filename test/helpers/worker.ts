@@ -36,7 +36,7 @@ async function build (): Promise<Module[]> {
     const wrangler = `${ROOT}node_modules/wrangler/bin/wrangler.js`
     await promisify(execFile)(process.execPath, [wrangler, 'deploy', '--dry-run', '--outdir', out], { cwd: ROOT })
     // The main module comes first.
-    const names = (await readdir(out)).filter(name => /\.(?:js|html)$/.test(name)).sort((a, b) => Number(b === 'index.js') - Number(a === 'index.js'))
+    const names = (await readdir(out)).filter(name => /\.(?:js|html|txt)$/.test(name)).sort((a, b) => Number(b === 'index.js') - Number(a === 'index.js'))
     return await Promise.all(names.map(async path => ({
       type: path.endsWith('.js') ? 'ESModule' as const : 'Text' as const, path, contents: await readFile(join(out, path), 'utf8')
     })))

@@ -2,7 +2,7 @@ import t from 'tap'
 import { readSettings } from '../../worker/settings'
 
 t.test('what is not set has its default, and a blank value is not set', async t => {
-  const defaults = { token: undefined, queue: 'queue', allowedOrigins: [], originPolicy: 'strict', frameAncestors: [], adminApi: false, warning: undefined }
+  const defaults = { token: undefined, queue: 'queue', allowedOrigins: [], originPolicy: 'strict', frameAncestors: [], adminApi: false, announceUpgrades: true, warning: undefined }
   t.strictSame(readSettings({}), defaults)
   t.strictSame(readSettings({ READYROOM_TOKEN: ' ', READYROOM_QUEUE: '', READYROOM_ALLOWED_ORIGINS: ' ', READYROOM_ORIGIN_POLICY: '' }), defaults)
 })
@@ -14,7 +14,8 @@ t.test('what is set is read as on every target', async t => {
     READYROOM_ALLOWED_ORIGINS: 'https://desk.example/',
     READYROOM_ORIGIN_POLICY: 'spec',
     READYROOM_FRAME_ANCESTORS: 'https://desk.example',
-    READYROOM_ADMIN_API: 'on'
+    READYROOM_ADMIN_API: 'on',
+    READYROOM_ANNOUNCE_UPGRADES: 'off'
   }), {
     token: 'short',
     queue: 'team',
@@ -22,6 +23,7 @@ t.test('what is set is read as on every target', async t => {
     originPolicy: 'spec',
     frameAncestors: ['https://desk.example'],
     adminApi: true,
+    announceUpgrades: false,
     warning: 'The token has 5 characters, which can be guessed; use at least 24 random ones, such as from: openssl rand -base64 32'
   })
 })

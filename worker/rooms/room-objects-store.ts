@@ -5,6 +5,7 @@ import { fromAcross } from '../../lib/room/across'
 import type { CallHead, CommandName, InputOf, Outcome, OutputOf, RoomStore } from '../../lib/room/store'
 import type { Answer } from './engine'
 import type { RegistryStub, RoomStub } from './objects'
+import { announceVersion } from './upgrade'
 
 /** What the object that uses the rooms keeps of its own: a few values by name, durable like everything else in it. */
 export interface Notes {
@@ -93,6 +94,10 @@ export class RoomObjectsStore implements RoomStore {
       case 'skipTickets': return this.#skip((input as InputOf<'skipTickets'>).seq)
       case 'applyTickets': return this.#apply(call, (input as InputOf<'applyTickets'>).entries)
       case 'awaitedTickets': return this.#awaited(call)
+      case 'noteVersion': return announceVersion(this.#options.notes, input as InputOf<'noteVersion'>, {
+        list: async () => (await this.#inRegistry('listRooms', call, {}) as Outcome<{ rooms: RoomInfo[] }>).result.rooms.map(({ room }) => room),
+        tell: (room, input) => this.#inRoom(name, { ...call, room }, input)
+      })
       case 'addRoom': return this.#add(call, input)
       case 'deleteRoom': return this.#delete(call, input)
       case 'setRoomInfo':
