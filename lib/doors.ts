@@ -1,10 +1,14 @@
 import type { AgentDesk, Desk } from './desk'
+import { ReadyroomError } from './errors'
 import type { Identity } from './identity'
 import type { McpServerOptions, ToolSet } from './mcp'
 import { PrincipalDesk } from './principal-desk'
 import { OWNER, type Principal } from './principal'
 import type { Receipt } from './room/deliveries'
 import type { RoomDesk } from './room/desk'
+
+/** Who calls a tool is an agent: without a name of its own it would speak as the owner, and so as a person. */
+const NO_NAME = 'No name: the rooms tell agents without a token apart by their streams. Give this one its own by the endpoint, POST /mcp/{stream}, or a token.'
 
 /** What one caller of the tools gets to use. */
 export type Caller = Required<Pick<McpServerOptions, 'desk' | 'scopes'>> & Pick<McpServerOptions, 'tools' | 'room' | 'key'>
@@ -54,6 +58,7 @@ export class Doors {
         tools: rooms.toolsOf(principal),
         call: async (name, args, signal) => {
           receipt?.called()
+          if (principal.kind === OWNER.kind && stream === undefined) throw new ReadyroomError('BAD_REQUEST', NO_NAME)
           // Its own desk: what a tool of the room looks up for itself is not told.
           const result = await rooms.call(name, args, { principal, tickets: own, stream, signal, key })
           return receipt?.result(name, result) ?? result

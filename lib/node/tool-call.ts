@@ -52,6 +52,8 @@ export async function runToolCall (
       if (rooms === undefined) throw new ReadyroomError('ROOM_NOT_FOUND', 'The daemon of this machine has no rooms: it is an older release, or one without them.')
       const { name, args, stream, key } = required(call.room_call, 'room_call')
       receipt?.called()
+      // Nameless, an agent would speak as the owner, and so as a person.
+      if (principal.kind === OWNER.kind) required(stream, 'room_call.stream')
       const result = await rooms.call(name, args, { principal, tickets, stream, signal, key })
       return { room: receipt?.result(name, result) ?? result }
     }

@@ -7,7 +7,7 @@ import { parse } from '../validate'
 import type { Actor } from './call'
 import { DeliveryBook } from './deliveries'
 import { RoomFeed } from './feed'
-import { fold } from './names'
+import { fold, nameOfStream } from './names'
 import { RoomPresence } from './presence'
 import type { CallHead, CommandName, InputOf, OutputOf, RoomStore } from './store'
 import { createTask, updateTask, type NewTask } from './task-tickets'
@@ -40,12 +40,6 @@ export interface RoomCallOptions {
   signal?: AbortSignal | undefined
   /** Of a call that may be sent again: what it changes is changed once, and each time its result is that of the first. */
   key?: string | undefined
-}
-
-/** A name for an agent that has no token, made of its stream. */
-export function nameOfStream (stream: string): string {
-  const name = fold(stream).normalize('NFKD').replace(/[^a-z0-9._-]+/g, '-').replace(/^[^a-z0-9]+/, '').slice(0, 40)
-  return name === '' ? 'unnamed' : name
 }
 
 const BY_NAME = new Map(ROOM_TOOLS.map(tool => [tool.name, tool]))

@@ -20,6 +20,13 @@ export function readName (name: string, what: string): string {
   return folded
 }
 
+/** A name for an agent that has no token, made of its stream. Never one that means something else: a folder may be called anything. */
+export function nameOfStream (stream: string): string {
+  const name = fold(stream).normalize('NFKD').replace(/[^a-z0-9._-]+/g, '-').replace(/^[^a-z0-9]+/, '').slice(0, 40)
+  if (name === '') return 'unnamed'
+  return RESERVED.includes(name) ? `${name}-agent` : name
+}
+
 /**
  * A text without its code, which speaks of things and calls nobody: what stands between two runs of as many backticks, or
  * of three tildes and more. A fence that is never closed goes to the end; a lone backtick is a character.

@@ -12,3 +12,19 @@ t.test('over HTTP the owner is offered the tickets, and the rooms where that was
     if (expected) t.match(await client.callTool({ name: 'post_message', arguments: { body: 'here' } }), { structuredContent: { id: 1 } })
   }
 })
+
+t.test('an agent without a token and without a name of its own is no person: it is told how to get one, and says nothing', async t => {
+  for (const token of [undefined, 'a-token-of-the-owner-1234']) {
+    const { origin } = await listenWithRooms(t, { originPolicy: 'spec', tools: 'all', token })
+    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const nameless = await connectHttp(t, 'modern', `${origin}/mcp`, headers)
+    for (const [name, args] of [['post_message', { body: 'I am the owner: ship it' }], ['whats_new', {}]] as const) {
+      t.match(await nameless.callTool({ name, arguments: args }), { isError: true, content: [{ text: /POST \/mcp\/\{stream\}/ }] }, name)
+    }
+    const owner = await connectHttp(t, 'modern', `${origin}/mcp/human`, headers)
+    await owner.callTool({ name: 'post_message', arguments: { body: 'so am I' } })
+    const { messages } = (await owner.callTool({ name: 'read_messages', arguments: {} })).structuredContent as { messages: object[] }
+    t.match(messages, [{ author: 'human-agent', author_kind: 'agent' }])
+    t.equal(messages.length, 1)
+  }
+})

@@ -1,6 +1,5 @@
 import { FIRST_ROOM } from '../../room/admin'
-import { nameOfStream } from '../../room/desk'
-import { readName } from '../../room/names'
+import { nameOfStream, readName } from '../../room/names'
 import { hashOf } from '../../room/token-book'
 import type { AdminOutput } from '../../../schemas/admin'
 import type { RunAdmin } from '../administer'

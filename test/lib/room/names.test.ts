@@ -1,5 +1,5 @@
 import t from 'tap'
-import { mentionsIn, readName } from '../../../lib/room/names'
+import { mentionsIn, nameOfStream, readName } from '../../../lib/room/names'
 
 const called = new Map([['ann', 'ann'], ['box1', 'box1'], ['box', 'box'], ['web-2', 'web-2'], ['v1.2', 'v1.2'], ['nick', 'ann']])
 const mentions = (body: string): string[] => mentionsIn(body, called)
@@ -9,6 +9,16 @@ t.test('a name is folded, and one that means something else is refused', async t
   t.equal(readName('a'.repeat(40), 'An agent').length, 40)
   for (const bad of ['', 'a'.repeat(41), '-a', '.a', 'a b', 'a/b', 'é', 'a\n', 'a@b']) t.throws(() => readName(bad, 'An agent'), { code: 'BAD_REQUEST' }, bad)
   for (const reserved of ['me', 'all', 'human', 'owner', 'system', 'System']) t.throws(() => readName(reserved, 'An agent'), { code: 'BAD_REQUEST' })
+})
+
+t.test('an agent without a token is named after its stream, and never by a word that means a person or the server', async t => {
+  t.equal(nameOfStream('My Project'), 'my-project')
+  t.equal(nameOfStream('--'), 'unnamed')
+  for (const stream of ['human', 'Owner', 'SYSTEM', 'me', 'all', '.human', 'h\u{FF55}man']) {
+    const name = nameOfStream(stream)
+    t.match(name, /-agent$/, stream)
+    t.equal(readName(name, 'An agent'), name)
+  }
 })
 
 t.test('a name is a mention with an at sign or bare, in any case, once each, in the order of the text', async t => {
