@@ -20,7 +20,7 @@ export function readOrigins (text: string): string[] {
   return words(text, /,/).map(word => {
     const url = /^https?:\/\/[^/\\?#@\s]+\/?$/i.test(word) && !word.includes('*') ? parsed(word) : undefined
     if (url === undefined) {
-      throw new Error(`${JSON.stringify(word)} is no origin; each must be a scheme, a host and, where it is not the scheme's own, a port, ` +
+      throw new Error(`${shown(word)} is no origin; each must be a scheme, a host and, where it is not the scheme's own, a port, ` +
         'such as https://desk.example or http://127.0.0.1:9000, with commas between them and no path, wildcard or user')
     }
     return url.origin
@@ -41,7 +41,7 @@ export function readHosts (names: readonly string[]): string[] {
     const [, name = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(:\d{1,5}|:\*)?$/.exec(word) ?? []
     const url = name === '' || /[/\\?#@*\s]/.test(name) ? undefined : parsed(`http://${name}`)
     if (url === undefined || Number(port.slice(1) === '*' ? 1 : port.slice(1) || 1) > 65_535) {
-      throw new Error(`${JSON.stringify(word)} is no host; each must be a name or an address, alone, with a port, or with :* for any port, ` +
+      throw new Error(`${shown(word)} is no host; each must be a name or an address, alone, with a port, or with :* for any port, ` +
         'such as desk.example or 192.168.1.5:*, with commas between them and without a scheme or a path')
     }
     return url.hostname + port
@@ -58,7 +58,7 @@ export function readSources (text: string): string[] {
     } else if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\/(\*|[a-z0-9.-]+)$/i.test(word)) {
       return word
     }
-    throw new Error(`${JSON.stringify(word)} names no site; each must be an origin such as https://desk.example or https://*.desk.example, ` +
+    throw new Error(`${shown(word)} names no site; each must be an origin such as https://desk.example or https://*.desk.example, ` +
       'or an application such as vscode-webview://*, with spaces or commas between them')
   }).filter(isFirst)
 }
@@ -77,9 +77,11 @@ export function badSetting (name: string, text: string | undefined, err: unknown
   return `${name}${value} ${(err as Error).message.replace(/\.?$/, '.')}`
 }
 
-/** A value in a message: whole where it is short, for a long one tells nobody more. */
+/** A value in a message: whole where it is short, for a long one tells nobody more, and without the password that an address may hold. */
 export function shown (text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text)
+  // Up to the last @: what makes an address unreadable may be the password itself.
+  const open = text.replace(/:\/\/.*@/s, '://***@').replace(/^[^/\s@]+:[^/\s]*@/, '***@')
+  return JSON.stringify(open.length > 200 ? `${open.slice(0, 200)}...` : open)
 }
 
 export const words = (text: string, between: RegExp): string[] => text.split(between).map(word => word.trim()).filter(word => word !== '')

@@ -1,4 +1,5 @@
 import { fromBody } from '../errors'
+import { shown } from '../settings'
 import type { RunAdmin } from './administer'
 import { readAddress } from './clients/way'
 import { ConfigError } from './config'
@@ -52,6 +53,6 @@ function addressOf (url: string): ReturnType<typeof readAddress> {
   try {
     return readAddress(url)
   } catch (err) {
-    throw new ConfigError(`--url is ${JSON.stringify(url.slice(0, 200))}: ${(err as Error).message}`, 2)
+    throw new ConfigError(`--url is ${shown(url)}: ${(err as Error).message}`, 2)
   }
 }

@@ -77,6 +77,13 @@ const address = (variable: string): Setting<string> => ({ variable, fallback: ''
 
 const text = (variable: string): Setting<string> => ({ variable, fallback: '', read: String, write: String })
 
+function isDecodable (text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch { return false }
+}
+
 const broker = (variable: string): Setting<string> => ({
   variable,
   fallback: '',
@@ -84,6 +91,9 @@ const broker = (variable: string): Setting<string> => ({
     const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
     if (url === undefined || !/^(?:mqtts?|wss?):$/.test(url.protocol) || url.hostname === '' || url.hash !== '') {
       throw new Error('it must be the address of a broker such as mqtt://127.0.0.1:1883, with mqtt, mqtts, ws or wss')
+    }
+    if (![url.username, url.password].every(isDecodable)) {
+      throw new Error('a percent sign in the user or the password of the address is written as %25; READYROOM_MQTT_USER and READYROOM_MQTT_PASSWORD take them as they are')
     }
     return url.href
   },

@@ -28,3 +28,13 @@ t.test('the sentence about a bad setting has its name, its value and one full st
   t.equal(badSetting('READYROOM_TOKEN', undefined, new Error('is blank.')), 'READYROOM_TOKEN is blank.')
   t.ok(badSetting('READYROOM_BIND', 'x'.repeat(500), new Error('no')).length < 250)
 })
+
+t.test('the password in an address is in no sentence about it, whatever is wrong with it', async t => {
+  for (const text of ['mqtt://me:hunter2@broker.lan/#x', 'mqtt://me:hun#ter2@broker.lan', 'mqtt://me:hun/ter2@broker.lan', 'https://hunter2@desk.example/a', 'me:hunter2@broker.lan', 'mqtt://me:hun@ter2@broker.lan']) {
+    t.notMatch(badSetting('READYROOM_MQTT_URL', text, new Error('it must be another')), /hun|ter2/, text)
+  }
+  for (const read of [readOrigins, readSources]) {
+    t.throws(() => read('https://me:hunter2@desk.example/x'), { message: /^"https:\/\/\*\*\*@desk\.example\/x" (?:is no origin|names no site)/ })
+  }
+  for (const text of ['127.0.0.1:80', '[::1]:*', 'https://desk.example/me', 'lea@desk']) t.match(badSetting('X', text, new Error('no')), text)
+})

@@ -1,3 +1,4 @@
+import { shown } from '../../settings'
 import type { CommandLine } from '../command-line'
 import { type Config, ConfigError, FLAGS, type Flag, type Flags, variableOf } from '../config'
 import { edgeEnvironment } from '../edge-settings'
@@ -45,7 +46,7 @@ function byAddress (line: CommandLine, config: Config): { way: Way, remarks: str
     if (plain && !loopback) remarks.push(`Whoever is on the way to ${origin} can read the token and the tickets. Put it behind https.`)
     return { way: { kind: 'http', url, origin, token: tokenUse(line, config, config.token !== undefined || !loopback) }, remarks }
   } catch (err) {
-    throw new ConfigError(`--url is ${JSON.stringify(line.url!.slice(0, 200).replace(/\/\/[^/@]*@/, '//...@'))}: ${(err as Error).message}.`, 2)
+    throw new ConfigError(`--url is ${shown(line.url!)}: ${(err as Error).message}.`, 2)
   }
 }
 

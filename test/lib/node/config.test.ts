@@ -251,6 +251,15 @@ t.test('the page has an address for somebody on this machine', async t => {
   t.equal(pageUrl({ bind: 'board.lan', port: 80 }), 'http://board.lan:80/')
 })
 
+t.test('the address of a broker that cannot be read is refused at once, and its password is in no message', async t => {
+  for (const url of ['mqtt://me:hunter2%zz@127.0.0.1:1883', 'mqtt://hunter2%@127.0.0.1', 'mqtt://me:hunter2@127.0.0.1/#a', 'http://me:hunter2@127.0.0.1']) {
+    const { message } = refusal(t, () => read({ READYROOM_MQTT_URL: url }))
+    t.match(message, /^READYROOM_MQTT_URL is "/, url)
+    t.notMatch(message, 'hunter2')
+  }
+  t.equal(read({ READYROOM_MQTT_URL: 'mqtt://me:50%25@127.0.0.1' }).edge.mqttUrl, 'mqtt://me:50%25@127.0.0.1')
+})
+
 t.test('the settings of the edge and of the rooms have variables, and what a process with them hands on says the same', t => {
   const values: Record<string, [text: string, wrong?: string]> = {
     READYROOM_MQTT_URL: ['mqtts://broker.lan:8883', 'broker.lan'],
