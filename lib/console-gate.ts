@@ -19,8 +19,10 @@ export interface ConsolePlace {
   lanUrl: string
 }
 
-/** What says that somebody stands between: RFC 7239, RFC 9110 (7.6.3), and what proxies and Cloudflare put there. */
-const FORWARDING = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|cf-.*)$/
+/** What says that somebody stands between: RFC 7239, RFC 8586, RFC 9110 (7.6.3), and what proxies and Cloudflare put there. */
+const FORWARDING = /^(?:forwarded|via|cdn-loop|x-forwarded-.*|x-original-.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*)$/
+/** And of those, what a proxy on the network may send. What a CDN puts there has come from further away, whoever passes it on. */
+const SPOKEN_FOR = /^(?:forwarded|via|x-forwarded-.*|x-real-ip)$/
 
 const PRIVATE_V4 = /^(?:10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.)\d/
 /** Unique local and link local (RFC 4193, RFC 4291). */
@@ -34,6 +36,24 @@ export function isPrivateAddress (address: string): boolean {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1] ?? plain
   if (mapped.includes(':')) return PRIVATE_V6.test(mapped) || isLoopbackAddress(mapped)
   return /^\d+\.\d+\.\d+\.\d+$/.test(mapped) && (PRIVATE_V4.test(mapped) || isLoopbackAddress(mapped))
+}
+
+const listed = (value: string | undefined): string[] => value === undefined ? [] : value.split(',').map(item => item.trim())
+
+/** The values of one parameter of `Forwarded`, an address without its port (RFC 7239, 4 and 6). */
+const parameter = (value: string, name: string): string[] => [...value.matchAll(new RegExp(`\\b${name}=(?:"([^"]*)"|([^;,\\s]*))`, 'gi'))].map(([, quoted, plain]) => quoted ?? plain!)
+
+/**
+ * Everybody for whom a trusted proxy speaks, and every name that was asked for on the way: all that its headers say, and
+ * not the last alone, which is who else is believed. Any of them may stand between.
+ */
+export function spokenFor (header: (name: string) => string | undefined): { addresses: string[], hosts: string[] } {
+  const forwarded = header('forwarded') ?? ''
+  const addresses = parameter(forwarded, 'for').map(node => node.replace(/^(\[[^\]]*\]|[\d.]+):\d+$/, '$1'))
+  return {
+    addresses: [...listed(header('x-forwarded-for')), ...listed(header('x-real-ip')), ...addresses],
+    hosts: [...listed(header('x-forwarded-host')), ...parameter(forwarded, 'host')]
+  }
 }
 
 const parsed = (host: string): URL | undefined => {
@@ -64,7 +84,7 @@ function isLanName ({ hostname }: URL, { lanUrl }: ConsolePlace): boolean {
  */
 export function isAtHome ({ addresses, hosts, headers, forwarded }: ConsoleCaller, place: ConsolePlace): boolean {
   if (addresses.length === 0 || !addresses.every(isPrivateAddress)) return false
-  if (!forwarded) for (const name of headers) if (FORWARDING.test(name)) return false
+  for (const name of headers) if (FORWARDING.test(name) && !(forwarded && SPOKEN_FOR.test(name))) return false
   return hosts.every(host => {
     const url = host === undefined ? undefined : parsed(host)
     return url !== undefined && !isPublic(url, place) && isLanName(url, place)

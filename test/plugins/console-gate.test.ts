@@ -45,6 +45,16 @@ t.test('a trusted proxy of the network may speak for somebody of the network, an
   t.equal(await get('/ui', { host: 'desk.local', 'x-forwarded-for': '192.168.1.50', 'x-forwarded-host': 'desk.example' }, proxy), 404, 'a public name before it')
   t.equal(await get('/ui', { host: 'desk.local', 'x-forwarded-for': '192.168.1.50' }, '192.168.1.3'), 404, 'another machine that claims it')
   t.equal(await get('/ui', { host: 'desk.local', via: '1.1 caddy' }, proxy), 404, 'it does not say for whom')
+  t.equal(await get('/ui', { host: 'desk.local', 'x-forwarded-for': '203.0.113.5, 192.168.1.50' }, proxy), 404, 'a machine of the network that speaks for somebody outside')
+  t.equal(await get('/ui', { host: 'desk.local', 'x-forwarded-for': '192.168.1.50', 'x-real-ip': '203.0.113.5' }, proxy), 404)
+  t.equal(await get('/ui', { host: 'desk.local', 'x-forwarded-for': '192.168.1.50', 'x-forwarded-host': 'desk.example, desk.local' }, proxy), 404, 'a public name before the one before it')
+  t.equal(await get('/ui', { host: 'desk.local', 'x-forwarded-for': '192.168.1.50', 'x-forwarded-host': 'desk.local', 'x-real-ip': '192.168.1.50', 'x-forwarded-proto': 'https' }, proxy), 200)
+  for (const [forwarded, status] of [['for=192.168.1.50;host=desk.local', 200], ['for="[fd00::5]:80", for=10.0.0.7:1', 200], ['for=203.0.113.5, for=192.168.1.50', 404], ['For="[2001:db8::1]"', 404], ['for=unknown', 404], ['for=10.0.0.1;Host="desk.example"', 404]] as const) {
+    t.equal(await get('/ui', { host: 'desk.local', 'x-forwarded-for': '192.168.1.50', forwarded }, proxy), status, forwarded)
+  }
+  for (const passedOn of ['cf-connecting-ip', 'cf-ray', 'cdn-loop', 'true-client-ip']) {
+    t.equal(await get('/ui', { host: 'desk.local', 'x-forwarded-for': '192.168.1.50', [passedOn]: 'cloudflare' }, proxy), 404, `${passedOn} came from further away`)
+  }
   const careless = await open(t, { trustProxy: true })
   t.equal(await careless('/ui', { host: 'desk.local', 'x-forwarded-for': '10.0.0.1, 203.0.113.5' }, proxy), 404, 'an address on the way is public')
 })
