@@ -148,15 +148,19 @@ export function createMcpHttp (options: McpHttpOptions): (post: McpPost) => Prom
 
 const OPEN = new TextEncoder().encode(': open\n\n')
 
-/** A stream of events whose first bytes go out at once, so that a client knows that its wait has begun and no proxy thinks it dead. */
-export function opened (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+/**
+ * A stream of events whose first bytes go out at once, so that a client knows that its wait has begun and no proxy thinks it dead.
+ * `onTaken` is called when whoever reads it has taken all of it.
+ */
+export function opened (body: ReadableStream<Uint8Array>, onTaken: () => void = () => {}): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   return new ReadableStream<Uint8Array>({
     start (controller) { controller.enqueue(OPEN) },
     async pull (controller) {
       const { done, value } = await reader.read()
-      if (done) controller.close()
-      else controller.enqueue(value)
+      if (!done) return controller.enqueue(value)
+      controller.close()
+      onTaken()
     },
     cancel: reason => reader.cancel(reason)
   })

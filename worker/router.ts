@@ -9,9 +9,12 @@ import { auditPage, HISTORY_PAGE } from '../lib/pages'
 import { may, type Principal } from '../lib/principal'
 import { PrincipalDesk } from '../lib/principal-desk'
 import { uploadLimit } from '../lib/room/http'
+import { knownOf } from '../lib/room/ticket-watch'
 import { isTokenShaped } from '../lib/room/token-book'
 import { streamOf } from '../lib/stream-path'
 import { bearerOf } from '../lib/token'
+import type { TicketInRoom } from '../schemas/api'
+import type { Ticket } from '../schemas/ticket'
 import { AnswerBodySchema, AuditQuerySchema, HistoryQuerySchema, NoQuerySchema, TicketParamsSchema, UndoBodySchema } from '../schemas/api'
 import { readBody, readBytes, readQuery } from './request-body'
 import { createRoutes, json, type Handler, type Route, type RoutesLog } from './routes'
@@ -68,17 +71,27 @@ export function createRouter ({ desk, version, doors, adminApi, log, maxWaitMs }
     return identity.ofRequest(authorization, () => {})
   }
 
+  /** What the rooms know of tickets. Where a ticket is in a room there are rooms, whoever asks first. */
+  async function known (tickets: readonly Ticket[]): Promise<Record<string, TicketInRoom>> {
+    const onFailure = (err: unknown): void => { log.warn({ err }, 'The rooms cannot be read; tickets are shown without what became of their answers') }
+    if (tickets.some(({ room }) => room !== undefined)) await rooms?.open().catch(onFailure)
+    return knownOf(rooms, tickets, onFailure)
+  }
+
   const handlers = new Map<string, For>(rooms === undefined ? [] : v1Handlers({ doors, rooms, adminApi, version, log }))
   const tickets: Record<string, For> = {
     async 'GET /api/tickets' (request, principal) {
       readQuery(request, NoQuerySchema)
-      return json(await deskOf(principal).list())
+      const { tickets, now } = await deskOf(principal).list()
+      const more = await known(tickets)
+      return json({ tickets: tickets.map(ticket => ({ ...ticket, ...more[ticket.id] })), now })
     },
 
     async 'GET /api/tickets/:id' (request, principal) {
       const { id } = judge(TicketParamsSchema, { id: decodeURIComponent(request.params['id']!) }, 'params')
       readQuery(request, NoQuerySchema)
-      return json(await deskOf(principal).get(id))
+      const ticket = await deskOf(principal).get(id)
+      return json({ ...ticket, ...(await known([ticket]))[id] })
     },
 
     async 'GET /api/history' (request, principal) {
@@ -108,15 +121,20 @@ export function createRouter ({ desk, version, doors, adminApi, log, maxWaitMs }
       const stream = streamOf(tailOf(request)) ?? (isOwner ? undefined : principal.name)
       // Only whoever has the room's tools puts files into it.
       const limit = isOwner || rooms === undefined ? BODY_LIMIT : Math.max(BODY_LIMIT, uploadLimit(rooms.maxFileBytes))
+      const receipt = doors.receiptFor(principal)
       const { status, headers, body } = await answerMcp({
         url: request.url,
         header: name => request.headers.get(name) ?? undefined,
         body: await readBytes(request, limit),
         stream,
-        caller: doors.callerOf(principal, stream, { key: readKey(request.headers.get('idempotency-key') ?? undefined) }),
+        caller: doors.callerOf(principal, stream, { receipt, key: readKey(request.headers.get('idempotency-key') ?? undefined) }),
         signal: request.signal
       })
-      return new Response(body instanceof ReadableStream ? opened(body) : body, { status, headers })
+      /** After the response was handed over, which does not wait for what is kept of it. Not where nobody is there to take it. */
+      const written = (): void => { setTimeout(() => { if (!request.signal.aborted) receipt?.written() }, 0) }
+      if (body instanceof ReadableStream) return new Response(opened(body, written), { status, headers })
+      written()
+      return new Response(body, { status, headers })
     }
   }
   for (const [name, handle] of Object.entries(tickets)) handlers.set(name, handle)

@@ -2,7 +2,7 @@ import type { RoomEvent } from '../../schemas/room'
 import type { Ticket } from '../../schemas/ticket'
 import type { AgentDesk } from '../desk'
 import { letEnd } from '../timers'
-import type { DeliveryMark } from './commands/deliveries'
+import type { Carried, DeliveryMark } from './commands/deliveries'
 
 /** How soon a database that could not save is tried again, in milliseconds. */
 const RETRY_MS = 1_000
@@ -108,8 +108,6 @@ export class DeliveryBook {
   }
 }
 
-type Carried = { ticket_id: string, rev: number } | { ticket_id: string, saved_at: string }
-
 /** What the response to one call carries of the caller's own tickets. */
 export class Receipt {
   readonly #book: DeliveryBook
@@ -141,8 +139,8 @@ export class Receipt {
   /** What a tool of the room answers: of those, `whats_new` is how an agent learns what became of its tickets. */
   result<T extends object> (tool: string, result: T): T {
     if (tool === 'whats_new') {
-      for (const { kind, ticket_id: id, at } of (result as T & { events: RoomEvent[] }).events) {
-        if (TOLD.has(kind) && id !== undefined) this.#carried.push({ ticket_id: id, saved_at: at })
+      for (const { room, kind, ticket_id: id, at } of (result as T & { events: RoomEvent[] }).events) {
+        if (TOLD.has(kind) && id !== undefined) this.#carried.push({ room, ticket_id: id, saved_at: at })
       }
     }
     return result
@@ -153,6 +151,6 @@ export class Receipt {
 
   /** A ticket that was never answered has nothing to deliver. */
   #carries ({ id, rev, room, status }: Ticket): void {
-    if (room !== undefined && (status !== 'pending' || rev > 1)) this.#carried.push({ ticket_id: id, rev })
+    if (room !== undefined && (status !== 'pending' || rev > 1)) this.#carried.push({ room, ticket_id: id, rev })
   }
 }

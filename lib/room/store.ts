@@ -11,7 +11,7 @@ import { search } from './commands/search'
 import { commitCursor, peek, readEvents, replay, whatsNew } from './commands/log'
 import { addRoom, deleteRoom, getRoomInfo, listRooms, setRetention, setRoomInfo, sweepRoom } from './commands/rooms'
 import { getTask, listTasks } from './commands/tasks-read'
-import { appliedThrough, applyTickets, awaitedTickets, dropTicket, skipTickets } from './commands/tickets'
+import { appliedThrough, applyTickets, awaitedTickets, dropTicket, endWait, skipTickets } from './commands/tickets'
 import { initialise, listTokens, loadTokens, mintToken, noteTokenUse, purgeTokens, revokeTokens } from './commands/tokens'
 import { lapseLeases, leaveSilent, nextLease } from './commands/sweeping'
 import { noteVersion } from './commands/upgrade'
@@ -63,6 +63,7 @@ export const COMMANDS = {
   ticketsInRoom,
   awaitedTickets,
   dropTicket,
+  endWait,
   initialise,
   loadTokens,
   mintToken,

@@ -42,7 +42,8 @@ export async function updateTask (rooms: RoomDesk, head: CallHead, input: InputO
   const { ticket_id: id } = input
   if (id === undefined) return rooms.run('updateTask', head, input)
   for (;;) {
-    const { rev } = await awaitable(head, id, caller)
+    const { rev, room } = await awaitable(head, id, caller)
+    if (room === undefined) return waitForRoomless(rooms, head, { ...input, ticket_id: id }, caller)
     try {
       return await rooms.run('updateTask', head, { ...input, ticket_rev: rev })
     } catch (err) {
@@ -52,10 +53,22 @@ export async function updateTask (rooms: RoomDesk, head: CallHead, input: InputO
   }
 }
 
+/** No room is told of such a ticket before somebody waits for it: whether it ended meanwhile is to be seen from the ticket alone. */
+async function waitForRoomless (rooms: RoomDesk, head: CallHead, input: InputOf<'updateTask'> & { ticket_id: string }, { tickets }: Caller): Promise<object> {
+  const task = await rooms.run('updateTask', head, { ...input, of_no_room: true })
+  const ticket = await tickets.wait(input.ticket_id, { ms: 0 })
+  if (ticket.status === 'pending') return task
+  await rooms.run('endWait', rooms.system(head.room), { ticket })
+  return rooms.run('getTask', head, { task_id: input.task_id })
+}
+
 /** A ticket that a task may wait for. @throws NOT_YOUR_TICKET, TICKET_SETTLED */
 async function awaitable (head: CallHead, id: string, { tickets, principal }: Caller): Promise<Ticket> {
   const ticket = await tickets.wait(id, { ms: 0 })
-  if (principal.kind !== 'owner' && (ticket.asker !== principal.name || ticket.room !== head.room)) {
+  const { room, asker } = ticket
+  // The owner's agents have no name of their own, and ask in no room or, with a task, in its own.
+  const isOwn = principal.kind === 'owner' ? room === undefined || room === head.room : asker === principal.name && room === head.room
+  if (!isOwn) {
     throw new ReadyroomError('NOT_YOUR_TICKET', `A task waits for a ticket of the agent that says so, in the same room; ${id} is none of yours here.`)
   }
   if (ticket.status !== 'pending') {

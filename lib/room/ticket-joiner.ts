@@ -34,7 +34,7 @@ export class TicketJoiner {
   readonly #desk: Desk
   readonly #rooms: RoomDesk
   readonly #log: TicketJoinerOptions['log']
-  #stop: (() => void) | undefined
+  #stops: Array<() => void> = []
   readonly #later: NonNullable<TicketJoinerOptions['later']>
   #takeBack: () => void = () => {}
   #under: Promise<void> = Promise.resolve()
@@ -57,7 +57,11 @@ export class TicketJoiner {
     await this.#rooms.run('skipTickets', system, { seq })
     this.#applied = (await this.#rooms.run('appliedThrough', system, {})).seq
     if (this.#applied > seq) await this.#goBack(seq)
-    this.#stop = this.#desk.subscribe(() => { this.#catchUp() })
+    this.#stops = [
+      this.#desk.subscribe(() => { this.#catchUp() }),
+      // A task begins to wait for a ticket that is there already: nothing is to be applied, and yet it may be due.
+      this.#rooms.feed.overhear(({ kind, ticket_id: id }) => { if (kind === 'task_updated' && id !== undefined) this.#catchUp() })
+    ]
     this.#catchUp()
     await this.#under
     await this.#mend()
@@ -76,7 +80,7 @@ export class TicketJoiner {
 
   async close (): Promise<void> {
     this.#closed = true
-    this.#stop?.()
+    for (const stop of this.#stops) stop()
     this.#takeBack()
     await this.#under
   }
@@ -127,12 +131,13 @@ export class TicketJoiner {
     this.#takeBack = this.#later(Math.min(Math.max(ms, 10), MAX_TIMER_MS), then)
   }
 
-  /** Tasks that wait for a ticket that was never enqueued, as after a crash between the two. */
+  /** Tasks that wait for a ticket that was never enqueued, as after a crash between the two, or whose end they were not told of. */
   async #mend (): Promise<void> {
     const { tickets } = await this.#rooms.run('awaitedTickets', this.#rooms.system(), {})
     for (const { room, task_id: taskId, ticket_id: ticketId } of tickets) {
       try {
-        await this.#desk.get(ticketId)
+        const ticket = await this.#desk.get(ticketId)
+        if (ticket.status !== 'pending') await this.#rooms.run('endWait', this.#rooms.system(room), { ticket })
       } catch (err) {
         if (!(err instanceof ReadyroomError) || err.code !== 'TICKET_NOT_FOUND') throw err
         await this.#rooms.run('dropTicket', this.#rooms.system(room), { task_id: taskId, ticket_id: ticketId })

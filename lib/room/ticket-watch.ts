@@ -9,10 +9,10 @@ import type { RoomDesk } from './desk'
 export async function knownOf (
   rooms: RoomDesk | undefined, tickets: readonly Ticket[], onFailure: (err: unknown) => void
 ): Promise<Record<string, TicketInRoom>> {
-  const ids = tickets.filter(({ room }) => room !== undefined).map(({ id }) => id)
-  if (rooms === undefined || !rooms.isOpen || ids.length === 0) return {}
+  const inRooms = tickets.flatMap(({ id, room }) => room === undefined ? [] : [{ id, room }])
+  if (rooms === undefined || !rooms.isOpen || inRooms.length === 0) return {}
   try {
-    return (await rooms.run('ticketsInRoom', rooms.system(), { tickets: ids })).tickets
+    return (await rooms.run('ticketsInRoom', rooms.system(), { tickets: inRooms })).tickets
   } catch (err) {
     onFailure(err)
     return {}

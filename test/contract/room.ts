@@ -343,6 +343,44 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
     t.match(await ann('getTask', { task_id: id }), { status: 'in_progress' })
   })
 
+  test('a task that began to wait for a ticket whose end is behind it is told of it, once', async (t, store) => {
+    const ann = hand(store, 'ann')
+    const ends: Array<[(d: Decision) => Decision, string]> = [
+      [d => answer(d.ticket, 'yes', 'human', NOW), 'in_progress'], [d => cancel(d.ticket, NOW)!, 'blocked']
+    ]
+    for (const [n, [end, status]] of ends.entries()) {
+      const { ticket } = end(ask('ann'))
+      await ann('createTask', { title: 'ship', claim: true })
+      await ann('updateTask', { task_id: n + 1, status: 'blocked', ticket_id: ticket.id, of_no_room: true })
+      for (let time = 0; time < 2; time++) await ann('endWait', { ticket })
+      const task = await ann('getTask', { task_id: n + 1 })
+      t.match(task, { status, notes: [{ author: 'system' }] })
+      t.equal(task.notes.length, 1)
+    }
+  })
+
+  test('marks of an answer on its way are kept by revision, the first of each, and shown with the task that waits', async (t, store) => {
+    const ann = hand(store, 'ann')
+    const log = auditLog()
+    const asked = ask('ann')
+    const { id } = asked.ticket
+    const answered = answer(asked.ticket, 'yes', 'human', NOW)
+    await ann('createTask', { title: 'ship', ticket_id: id })
+    await ann('applyTickets', { entries: [log(asked)] })
+    const known = async () => (await ann('ticketsInRoom', { tickets: [{ id, room: 'ops' }, { id: 'another', room: 'nowhere' }] })).tickets
+    t.match(await known(), { [id]: { delivery: { rev: 1 }, waiting_task: { room: 'ops', id: 1, title: 'ship' } } })
+    await ann('applyTickets', { entries: [log(answered)] })
+    const mark = { asker: 'ann', room: 'ops', ticket_id: id } as const
+    t.strictSame(await ann('noteDeliveries', { marks: [{ kind: 'read', asker: 'ann', at: 'a' }] }), { tickets: [] }, 'there was nothing to read')
+    const marks = [
+      { kind: 'delivered', at: 'b', saved_at: answered.event.at, ...mark }, { kind: 'delivered', at: 'c', rev: 2, ...mark }, { kind: 'read', asker: 'bob', at: 'd' }
+    ] as const
+    t.strictSame(await ann('noteDeliveries', { marks }), { tickets: [id] })
+    t.match(await known(), { [id]: { delivery: { rev: 2, saved_at: answered.event.at, delivered_at: 'b', read_at: undefined }, delivery_before: { rev: 1 } } })
+    for (const at of ['e', 'f']) await ann('noteDeliveries', { marks: [{ kind: 'read', asker: 'ann', at }] })
+    t.match((await known())[id], { delivery: { delivered_at: 'b', read_at: 'e' } })
+  })
+
   test('an alias is of a room that is there, and is nobody else\'s name', async (t, store) => {
     await t.rejects(hand(store, 'root', { admin: true, room: 'nowhere' })('setAlias', { alias: 'boss', agent: 'ann' }), { code: 'ROOM_NOT_FOUND' })
     const root = hand(store, 'root', { admin: true })

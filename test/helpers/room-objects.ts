@@ -19,7 +19,11 @@ function storeOf (env: RoomsEnv, queue: string, kept = new Map<string, unknown>(
     queue,
     room: name => roomStub(env, queue, name),
     registry: () => registryStub(env, queue),
-    notes: { get: <T>(name: string) => kept.get(name) as T | undefined, put: (name, value) => { kept.set(name, structuredClone(value)) } }
+    notes: {
+      get: <T>(name: string) => kept.get(name) as T | undefined,
+      put (name, value) { kept.set(name, structuredClone(value)) },
+      delete (name) { kept.delete(name) }
+    }
   })
 }
 

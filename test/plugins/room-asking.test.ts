@@ -45,6 +45,17 @@ t.test('where nobody has a token, an answer frees the task that waits for it, ma
   t.match(events, [{ actor: 'human', actor_kind: 'owner' }])
 })
 
+t.test('a task waits for nobody\'s ticket of another room, not even for the owner: its answer would not find the task', async t => {
+  const secret = 'a-secret-of-the-owner-0123456789'
+  const { origin, mint } = await listenWithRooms(t, { originPolicy: 'spec', token: secret })
+  const owner = over(origin)
+  const theirs = await json(owner.post(secret, '/v1/tasks', { title: 'ship', claim: true })) as unknown as Task
+  const client = await connectHttp(t, 'modern', `${origin}/mcp`, bearer(await mint('ann')))
+  const { id } = (await client.callTool({ name: 'ask_human', arguments: { question: 'Ship it?' } })).structuredContent as { id: string }
+  const refused = await owner.post(secret, '/v1/tasks/update', { task_id: theirs.id, status: 'blocked', ticket_id: id })
+  t.match([refused.status, await json(refused)], [403, { error: 'NOT_YOUR_TICKET' }])
+})
+
 t.test('who may not ask does not ask by way of a task', async t => {
   const { origin, mint } = await listenWithRooms(t)
   const lea = await mint('lea', { role: 'approver' })

@@ -3,8 +3,9 @@ import type { Ticket } from '../../schemas/ticket'
 import { callerOf } from '../contract/v1'
 import { json, post, refused } from '../contract/http-target'
 import { ask, DEADLINE_MS } from '../helpers/http'
+import { eventually } from '../helpers/process'
 import { toolCall } from '../helpers/mcp-pipes'
-import { startWorker, type RunningWorker } from '../helpers/worker'
+import { startWorker, TOKEN, type RunningWorker } from '../helpers/worker'
 import { enqueue, request, type ToolAnswer } from '../helpers/worker-client'
 import { administer, mint } from '../helpers/worker-rooms'
 import type { RoomStub } from '../../worker/rooms/objects'
@@ -81,6 +82,28 @@ t.test('a task is freed by the default of its ticket without anybody asking: the
   let found = await taskIn(worker, 'main', task.id)
   while (found.status === 'blocked' && performance.now() < deadline) found = await taskIn(worker, 'main', task.id)
   t.equal(found.status, 'pending')
+})
+
+t.test('a ticket of the owner is in no room, and frees the task that waits for it, blocks it again and frees it, wherever that is', async t => {
+  const worker = await startWorker(t)
+  const owner = reach(worker, TOKEN)
+  const id = await enqueue(worker)
+  const { id: task } = await owner.post<{ id: number }>('/v1/tasks', { title: 'ship', claim: true })
+  t.match(await owner.post('/v1/tasks/update', { task_id: task, status: 'blocked', ticket_id: id }), { status: 'blocked', ticket_id: id })
+  const until = (status: string) => eventually(async () => (await taskIn(worker, 'local', task)).status === status || undefined, status)
+  await owner.post('/api/answer', { id, answer: 'yes' })
+  await until('in_progress')
+  await owner.post('/api/undo', { id })
+  await until('blocked')
+  // As much as a queue knows that has slept.
+  await worker.runtime.unsafeEvictDurableObject('readyroom', 'QueueObject', { name: 'queue' })
+  await owner.post('/api/answer', { id, answer: 'yes after all' })
+  t.match(await owner.get(`/v1/task?task_id=${task}`), { status: 'in_progress' }, 'whoever looks sees it, woken only now')
+  // Nobody asks when it is due: the object has an alarm for it.
+  const due = await enqueue(worker, { timeout_seconds: 3, default_answer: 'no' })
+  t.match(await owner.post('/v1/tasks/update', { task_id: task, status: 'blocked', ticket_id: due }), { status: 'blocked' })
+  await until('in_progress')
+  t.match((await owner.get<{ notes: object[] }>(`/v1/task?task_id=${task}`)).notes, [{ body: /"yes"/ }, { body: /taken back/ }, { body: /"yes after all"/ }, { body: /"no"/ }])
 })
 
 t.test('a revocation is seen by a wait that is open, and by whatever comes after it', async t => {

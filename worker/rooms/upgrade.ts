@@ -1,7 +1,7 @@
 import type { InputOf, Outcome, OutputOf } from '../../lib/room/store'
 import type { RoomEvent } from '../../schemas/room'
 import { LOG } from '../log'
-import type { Notes } from './room-objects-store'
+import { isMissing, type Notes } from './notes'
 
 const VERSION = 'rooms:version'
 
@@ -27,7 +27,7 @@ export async function announceVersion (
       const told = await Promise.allSettled((await list()).map(room => tell(room, { version, announce, before })))
       for (const one of told) {
         if (one.status === 'fulfilled') events.push(...one.value.events)
-        else if ((one.reason as { code?: string }).code !== 'ROOM_NOT_FOUND') throw one.reason
+        else if (!isMissing(one.reason)) throw one.reason
       }
     } catch (err) {
       isTold = false

@@ -69,6 +69,8 @@ export interface UpdateTaskInput {
   depends_on?: readonly number[]
   /** The revision in which the ticket was seen to be pending. */
   ticket_rev?: number
+  /** The ticket is in no room: where rooms live apart from the tickets, it is noted that somebody here waits for it. */
+  of_no_room?: true
 }
 
 /**

@@ -17,13 +17,12 @@ export const deliveriesOf: Command<{ ticket_id: string }, { deliveries: Delivery
   return { deliveries: rows.map(deliveryOf) }
 }
 
-/**
- * One thing that is known of a way to an agent: a response that carried a revision was written (of which either the number
- * is known, or when it was saved), or the agent called again.
- */
+/** What a response carried of a ticket in a room: a revision, of which either the number is known, or when it was saved. */
+export type Carried = { room: string, ticket_id: string } & ({ rev: number } | { saved_at: string })
+
+/** One thing that is known of a way to an agent: a response was written that carried something, or the agent called again. */
 export type DeliveryMark =
-  | { kind: 'delivered', asker: string, at: string, ticket_id: string, rev: number }
-  | { kind: 'delivered', asker: string, at: string, ticket_id: string, saved_at: string }
+  | { kind: 'delivered', asker: string, at: string } & Carried
   | { kind: 'read', asker: string, at: string }
 
 function * apply (mark: DeliveryMark): Steps<Array<{ ticket_id: string }>> {
@@ -50,13 +49,15 @@ export const noteDeliveries: Command<{ marks: readonly DeliveryMark[] }, { ticke
   return { tickets: [...changed] }
 }
 
+/** A ticket, and the room that knows of it. */
+export interface TicketPlace { id: string, room: string }
+
 /** What the rooms know of tickets: how far each newest revision has come, and the task that waits. Tickets of which nothing is known are left out. */
-export const ticketsInRoom: Command<{ tickets: readonly string[] }, { tickets: Record<string, TicketInRoom> }> = function * (_call, input) {
-  const { tickets: ids } = input
+export const ticketsInRoom: Command<{ tickets: readonly TicketPlace[] }, { tickets: Record<string, TicketInRoom> }> = function * (_call, input) {
   const tickets: Record<string, TicketInRoom> = {}
-  if (ids.length === 0) return { tickets }
+  if (input.tickets.length === 0) return { tickets }
   // One list, whatever its length: a statement takes only so many parameters.
-  const among = JSON.stringify(ids)
+  const among = JSON.stringify(input.tickets.map(({ id }) => id))
   const chosen = db.selectFrom(({ fn }) => fn<{ value: string }>('json_each', [eb => eb.val(among)]).as('ids')).select('ids.value')
   for (const row of yield * all(db.selectFrom('deliveries').selectAll().where('ticket_id', 'in', chosen).orderBy('rev'))) {
     const before = tickets[row.ticket_id]?.delivery

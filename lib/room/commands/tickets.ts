@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../../schemas/event'
+import type { Ticket } from '../../../schemas/ticket'
 import { NOTE_BYTES } from '../../../schemas/room'
 import { describeSettled } from '../../lifecycle'
 import { OWNER } from '../../principal'
@@ -16,7 +17,10 @@ const KINDS = {
   enqueued: 'ticket_enqueued', answered: 'ticket_answered', undone: 'ticket_undone', expired: 'ticket_expired', cancelled: 'ticket_cancelled'
 } as const
 
-function outcomeOf ({ event, ticket }: AuditEntry): TicketOutcome | undefined {
+/** As much of an entry of the audit log as a task is told. */
+type Told = Pick<AuditEntry, 'event' | 'ticket'>
+
+function outcomeOf ({ event, ticket }: Told): TicketOutcome | undefined {
   switch (event) {
     case 'answered': return 'answered'
     case 'undone': return 'undone'
@@ -27,7 +31,7 @@ function outcomeOf ({ event, ticket }: AuditEntry): TicketOutcome | undefined {
 }
 
 /** What a waiting task is told, in the server's words. */
-function noteOf ({ event, ticket }: AuditEntry): string {
+function noteOf ({ event, ticket }: Told): string {
   if (event === 'undone') return `The answer to ticket ${ticket.id} was taken back; this task waits for it again.`
   const freed = ticket.answer === undefined ? ' This task stays blocked: decide what becomes of it.' : ''
   const told = `Ticket ${ticket.id} ${describeSettled(ticket)}.${freed}`
@@ -36,7 +40,7 @@ function noteOf ({ event, ticket }: AuditEntry): string {
 }
 
 /** Every task of a room that a ticket frees, holds or blocks again. */
-export function * tell (call: Call, entry: AuditEntry, outcome: TicketOutcome): Steps<void> {
+export function * tell (call: Call, entry: Told, outcome: TicketOutcome): Steps<void> {
   const { ticket: { id } } = entry
   const rows = yield * all(db.selectFrom('tasks').select('id').where(taskRoom, '=', call.room)
     .where(({ eb, or }) => or([eb('ticket_id', '=', id), eb('freed_by', '=', id)])))
@@ -55,6 +59,22 @@ function * tellWherever (call: Call, entry: AuditEntry, outcome: TicketOutcome):
   const waiting = db.selectFrom('tasks').select('room').distinct().where('ticket_id', '=', id)
   const rooms = yield * all(outcome === 'undone' ? waiting.union(db.selectFrom('tasks').select('room').where('freed_by', '=', id)) : waiting)
   for (const { room } of rooms) yield * tell({ ...call, room }, entry, outcome)
+}
+
+/**
+ * Tells the tasks of a room that wait for a ticket how it ended, where that is behind them: it ended while they began to
+ * wait, or in a log that the room was not told of. Whoever has been told already is not told again.
+ */
+export const endWait: Command<{ ticket: Ticket }, null> = function * (call, { ticket }) {
+  const { status } = ticket
+  if (status === 'pending') return null
+  const entry: Told = { event: status, ticket }
+  const told = yield * first(db.selectFrom('notes').innerJoin('tasks', join => join
+    .onRef('tasks.room', '=', 'notes.room').onRef('tasks.id', '=', 'notes.task_id'))
+    .select('notes.id').where('tasks.ticket_id', '=', ticket.id).where(taskRoom, '=', call.room)
+    .where('notes.author', '=', SYSTEM.name).where('notes.body', '=', noteOf(entry)))
+  if (told === undefined) yield * tell(call, entry, outcomeOf(entry)!)
+  return null
 }
 
 /** How far the audit log of the tickets has been applied here. */

@@ -22,7 +22,7 @@ function open () {
   return { book, clock, saved, state }
 }
 
-const delivered = (id: string, rev = 2) => ({ ticket_id: id, rev })
+const delivered = (id: string, rev = 2) => ({ room: 'main', ticket_id: id, rev })
 const idsOf = (marks: DeliveryMark[]): string[] => marks.map(mark => mark.kind === 'read' ? `${mark.asker} read` : mark.ticket_id)
 
 t.test('what comes while something is saved is saved after it, in order, and nothing of it twice', async t => {
@@ -124,6 +124,6 @@ t.test('a receipt counts once its response is written, and not before', async t 
   receipt.written()
   receipt.written()
   await book.settled()
-  t.match(saved, [{ kind: 'delivered', asker: 'ann', ticket_id: 'k1', saved_at: 'then' }])
+  t.match(saved, [{ kind: 'delivered', asker: 'ann', room: 'main', ticket_id: 'k1', saved_at: 'then' }])
   t.equal(saved.length, 1)
 })

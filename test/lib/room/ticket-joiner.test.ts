@@ -202,6 +202,23 @@ t.test('while a task waits there is one timer, for the next expiry; a default fr
   t.equal(mostTimers(), 1, 'never two')
 })
 
+t.test('a task that begins to wait for a ticket that is there already has the timer as well', async t => {
+  const { clock, rooms, joiner, ann, ask, task, timers } = await open(t)
+  await joiner.start()
+  const { id } = await ask({ timeout_seconds: 60, default_answer: 'no' })
+  await joiner.settled()
+  await rooms.run('createTask', ann, { title: 'ship', claim: true })
+  t.strictSame(timers, [], 'nobody waits yet')
+  await rooms.run('updateTask', ann, { task_id: 1, status: 'blocked', ticket_id: id })
+  await joiner.settled()
+  t.equal(timers.length, 1)
+  clock.by(60_000)
+  fire(timers)
+  await joiner.settled()
+  while ((await task(1)).status === 'blocked') await new Promise(resolve => setImmediate(resolve))
+  t.match(await task(1), { status: 'in_progress', notes: [{ body: /"no"/ }] })
+})
+
 t.test('a task whose ticket was never enqueued, as after a crash between the two, is free again at the next start', async t => {
   const first = await open(t)
   await first.joiner.start()
@@ -210,6 +227,24 @@ t.test('a task whose ticket was never enqueued, as after a crash between the two
   const again = await open(t, first)
   await again.joiner.start()
   t.match(await again.task(1), { status: 'pending', notes: [{ author: 'system', body: /k-never was never enqueued/ }] })
+})
+
+t.test('a task whose ticket ended without its being told is told at the next start, once', async t => {
+  const first = await open(t)
+  await first.joiner.start()
+  const { id } = await first.ask()
+  await first.desk.answer(id, 'yes', OWNER)
+  await first.joiner.settled()
+  await first.rooms.run('createTask', first.ann, { title: 'ship', ticket_id: id, claim: true })
+  await first.close()
+  for (let start = 0; start < 2; start++) {
+    const again = await open(t, first)
+    await again.joiner.start()
+    const { status, notes } = await again.task(1)
+    t.match({ status, notes }, { status: 'in_progress', notes: [{ author: 'system', body: /"yes"/ }] })
+    t.equal(notes.length, 1)
+    await again.close()
+  }
 })
 
 t.test('a ticket of a room that was deleted is passed over, and what comes after it is told', async t => {
