@@ -1,4 +1,5 @@
-import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import fastJson from 'fast-json-stringify'
+import type { FastifyRequest, FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { TSchema } from 'typebox'
 import { BODY_LIMIT, bodyText, judge, requireJson } from '../lib/bodies'
@@ -14,6 +15,15 @@ const compiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => value
   }
 }
 
+/**
+ * What Fastify does with the schema of a response, but when the first one is sent: there are hundreds of them, most are
+ * refusals that nobody ever meets, and a start would wait for all.
+ */
+const serializer: FastifySerializerCompiler<TSchema> = ({ schema }) => {
+  let write: ((value: unknown) => string) | undefined
+  return value => (write ??= fastJson(schema as object))(value)
+}
+
 async function onlyJson (request: FastifyRequest): Promise<void> {
   // Where there is nothing, no body is looked at, whatever it calls itself.
   if (request.is404) throw httpRefusal('notFound')
@@ -23,6 +33,7 @@ async function onlyJson (request: FastifyRequest): Promise<void> {
 /** What may be sent: one media type, one limit, one judge, whatever the host application has set for itself. */
 export default fp(async function bodies (app) {
   app.setValidatorCompiler(compiler)
+  app.setSerializerCompiler(serializer)
   app.removeAllContentTypeParsers()
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (request, body, done) => {
