@@ -21,6 +21,8 @@ export interface Settings {
   folder: string
   /** What marks are kept under: another server, credential or room has marks of its own. Tells nothing of the token. */
   key: string
+  /** What the client calls the session of the agent, where it says so. */
+  session: string | undefined
 }
 
 /**
@@ -34,7 +36,9 @@ export function readSettings ({ env, platform, home }: Surroundings): Settings {
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) throw new Error('READYROOM_AGENT_TOKEN holds a character that cannot stand in a header; copy the token anew.')
   const room = text('READYROOM_ROOM')?.toLowerCase()
   const hash = (...parts: string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex')
-  return { base, token, room, folder: folderOf({ env, platform, home }), key: hash(base, hash(token ?? ''), room ?? '').slice(0, 32) }
+  // Claude Code gives it to what an agent starts, from 2.1.132 on.
+  const session = text('READYROOM_WATCH_SESSION') ?? text('CLAUDE_CODE_SESSION_ID')
+  return { base, token, room, folder: folderOf({ env, platform, home }), key: hash(base, hash(token ?? ''), room ?? '').slice(0, 32), session }
 }
 
 function baseOf (text: string): string {

@@ -1,9 +1,13 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
+import { ageOf, remove, writeWhole } from './files'
 import type { Settings } from './settings'
+import { ourselves, WatchMarks } from './watch-marks'
 
 /** A lock whose holder is this old has been left behind: no hook lives as long. */
 const STALE_MS = 5_000
+/** No process takes as long to write a file of ours. */
+const LEFT_MS = 60_000
 
 export const MODES = ['hook-only', 'mentions', 'all'] as const
 export type Mode = typeof MODES[number]
@@ -26,17 +30,19 @@ export interface HookMarks {
 export class State {
   readonly #folder: string
   readonly #key: string
+  readonly #watch: WatchMarks
 
-  constructor ({ folder, key }: Pick<Settings, 'folder' | 'key'>) {
+  constructor ({ folder, key, session }: Pick<Settings, 'folder' | 'key' | 'session'>) {
     this.#folder = folder
     this.#key = key
+    this.#watch = new WatchMarks(folder, key, ourselves(session))
   }
 
-  path (what: 'hook.json' | 'lock' | 'mode' | 'heartbeat' | 'watch.json'): string { return join(this.#folder, `${this.#key}.${what}`) }
+  path (what: 'hook.json' | 'lock' | 'mode' | 'heartbeat'): string { return join(this.#folder, `${this.#key}.${what}`) }
 
   /** Takes the lock: the way to give it back, or undefined where another has it. @throws where the folder cannot be written */
   lock (nowMs: number): (() => void) | undefined {
-    this.#make()
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const path = this.path('lock')
     for (let attempt = 0; attempt < 2; attempt++) {
       try {
@@ -52,19 +58,36 @@ export class State {
     return undefined
   }
 
-  hookMarks (): HookMarks { return this.#read('hook.json') as HookMarks }
+  hookMarks (): HookMarks {
+    try {
+      const value: unknown = JSON.parse(readFileSync(this.path('hook.json'), 'utf8'))
+      return typeof value === 'object' && value !== null ? value : {}
+    } catch { return {} }
+  }
 
   /** @throws where it cannot be written */
   saveHookMarks (marks: HookMarks): void { this.#write('hook.json', JSON.stringify(marks)) }
 
-  /** The last event that a watcher has dealt with. */
-  watchMark (): number | undefined {
-    const { last } = this.#read('watch.json') as { last?: unknown }
-    return Number.isSafeInteger(last) && (last as number) >= 0 ? last as number : undefined
+  /** Where a watcher that starts goes on; undefined where it begins now. */
+  openWatch (nowMs: number): number | undefined {
+    this.sweep(nowMs)
+    return this.#watch.open(nowMs)
   }
 
+  /** The last event that this watcher has dealt with. */
+  watchMark (): number | undefined { return this.#watch.last }
+
   /** @throws where it cannot be written */
-  saveWatchMark (last: number): void { this.#write('watch.json', JSON.stringify({ last })) }
+  saveWatchMark (last: number): void { this.#watch.save(last) }
+
+  /** Takes away what a process that was killed in the middle of writing has left. */
+  sweep (nowMs: number): void {
+    let names: string[]
+    try { names = readdirSync(this.#folder) } catch { return }
+    for (const path of names.filter(name => name.endsWith('.tmp')).map(name => join(this.#folder, name))) {
+      if (Math.abs(ageOf(path, nowMs) ?? 0) > LEFT_MS) remove(path)
+    }
+  }
 
   /** What was set while a watcher ran, or before. */
   mode (): Mode | undefined {
@@ -87,39 +110,11 @@ export class State {
       this.#write('heartbeat', `${process.pid}\n`)
       touch()
     }
+    this.#watch.touch(nowMs)
   }
 
   /** How long ago that was said last, in milliseconds; undefined where it never was. */
   sinceBeat (nowMs: number): number | undefined { return ageOf(this.path('heartbeat'), nowMs) }
 
-  #read (what: 'hook.json' | 'watch.json'): object {
-    try {
-      const value: unknown = JSON.parse(readFileSync(this.path(what), 'utf8'))
-      return typeof value === 'object' && value !== null ? value : {}
-    } catch { return {} }
-  }
-
-  /** In one step: whoever reads it finds the old text or the new one. */
-  #write (what: Parameters<State['path']>[0], text: string): void {
-    this.#make()
-    const path = this.path(what)
-    const temporary = `${path}.${process.pid}.tmp`
-    try {
-      writeFileSync(temporary, text, { mode: 0o600 })
-      renameSync(temporary, path)
-    } catch (err) {
-      remove(temporary)
-      throw err
-    }
-  }
-
-  #make (): void { mkdirSync(this.#folder, { recursive: true, mode: 0o700 }) }
-}
-
-function ageOf (path: string, nowMs: number): number | undefined {
-  try { return nowMs - statSync(path).mtimeMs } catch { return undefined }
-}
-
-function remove (path: string): void {
-  try { unlinkSync(path) } catch {}
+  #write (what: Parameters<State['path']>[0], text: string): void { writeWhole(this.path(what), text) }
 }

@@ -70,7 +70,7 @@ export class Watcher {
       ...(times.burstMs !== undefined && { burstMs: times.burstMs }),
       flush: heard => { this.#say(heard) }
     })
-    this.#seen = state.watchMark()
+    this.#seen = state.openWatch(now())
     this.#retryMs = times.firstRetryMs ?? FIRST_RETRY_MS
   }
 

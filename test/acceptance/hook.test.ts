@@ -57,6 +57,32 @@ t.test('two agents: one is told by its hook once, the other is woken by one line
   t.equal(watch.stdout.split('\n').length, 2, 'one line')
   watch.kill('SIGTERM')
   t.match(await watch.finished, { code: 0 })
+
+  // Two sessions of one agent, on one machine.
+  const sessions = ['one', 'two'].map(name => ({ ...env, READYROOM_STATE_DIR: join(world.home, 'shared'), CLAUDE_CODE_SESSION_ID: name }))
+  const park = async (): Promise<[Running, Running]> => {
+    const parked = sessions.map(session => script(t, 'watch', ['--debug'], session)) as [Running, Running]
+    for (const one of parked) await one.logged(/connected to main as alpha/)
+    return parked
+  }
+  const woken = async (parked: Running[], text: string): Promise<void> => {
+    for (const one of parked) await one.until(({ stdout }) => stdout.includes(text) || undefined, text)
+  }
+  const [one, two] = await park()
+  await post('@alpha: to both of you')
+  await woken([one, two], 'to both of you')
+  two.kill('SIGKILL')
+  await two.finished
+  await post('@alpha: one is here')
+  await woken([one], 'one is here')
+  one.kill('SIGKILL')
+  await one.finished
+  await post('@alpha: nobody is here')
+  const [again, late] = await park()
+  await woken([again, late], 'nobody is here')
+  // Killed between a line and its mark it says that line again: better twice than never.
+  t.match(late.stdout, /[23] new, by beta .*[23] for you, the last "beta" in message 24/)
+  for (const parked of [again, late]) parked.kill('SIGKILL')
 })
 
 t.test('the whole process is over within two seconds, with a server that never answers and an input that never ends', { skip }, async t => {

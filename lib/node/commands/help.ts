@@ -162,6 +162,7 @@ somebody pays for. MODE is hook-only (nothing), mentions (what is meant for this
 
   READYROOM_WATCH_MIN_INTERVAL      in mode all, at most a line in so many seconds (default: 60; 0: a line each)
   READYROOM_WATCH_MENTION_PRIORITY  off: what is meant for this agent waits as long
+  READYROOM_WATCH_SESSION           a name for the session, where several share a token (CLAUDE_CODE_SESSION_ID)
   READYROOM_WATCH_MENTIONS          further names that mean this agent, with commas between them
   READYROOM_URL, READYROOM_AGENT_TOKEN, READYROOM_ROOM as for readyroom hook
 `,
