@@ -15,6 +15,7 @@ export interface Words {
   summary: string
   description?: string
   params?: TSchema
+  headers?: TSchema
   body?: TSchema
   answers: Record<string, Answer>
   /** No credential is needed, whether a token is set or not. */
@@ -37,12 +38,23 @@ const RpcReply = Type.Object({
   error: Type.Optional(Type.Object({ code: Type.Integer(), message: Type.String() }))
 }, { description: 'The JSON-RPC answer; a refused tool call is a result with isError' })
 
+/** For whatever changes something: a call that is sent again changes it once. */
+const keyed = Type.Object({
+  'idempotency-key': Type.Optional(Type.String({
+    minLength: 1,
+    maxLength: 200,
+    pattern: '^[\\x21-\\x7e]+$',
+    description: 'The same key, from the same caller, with the same arguments is the same call for a day: it has the result of the first. For ask_human a UUID of version 7'
+  }))
+})
+
 const ticket: Answer = { says: 'The ticket as it now is' }
 
 const agents = {
   tag: 'agents',
   description: 'Streamable HTTP of the Model Context Protocol: the revisions up to 2025-11-25, and 2026-07-28. There is no session. An Origin header of this ' +
     'Ready Room is asked for, unless the policy is spec.',
+  headers: keyed,
   body: Rpc,
   answers: {
     200: { says: 'The answer, or a stream of events that ends with it', content: { 'application/json': RpcReply, 'text/event-stream': text } },
@@ -58,7 +70,14 @@ const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: strin
 /** A tool says the same of itself here as to an agent. */
 const tools = Object.fromEntries(ROOM_TOOLS.map(({ name, title, description, route }): [string, Words] => [
   `${route.method} /v1${route.path}`,
-  { operationId: camel(name), tag: 'rooms', summary: title, description, answers: { 200: { says: 'What the tool gives' } } }
+  {
+    operationId: camel(name),
+    tag: 'rooms',
+    summary: title,
+    description,
+    ...(route.method === 'POST' && { headers: keyed }),
+    answers: { 200: { says: 'What the tool gives' } }
+  }
 ]))
 
 const ADMIN_WORDS: Record<Exclude<AdminName, 'backup'>, string> = {
@@ -217,7 +236,10 @@ export const WORDS: Record<string, Words> = {
     summary: 'What happens in a room, as server-sent events',
     description: 'Event the kind, data the event, id its number in the log of the room; Last-Event-ID or since goes on from there, and without both it begins now. ' +
       'Event reset: the log does not reach that far. Event room_deleted: the last one.',
-    answers: { 200: { says: 'The stream', content: { 'text/event-stream': text } } }
+    answers: {
+      200: { says: 'The stream', content: { 'text/event-stream': text } },
+      501: { says: 'There is none on the Worker: poll /v1/unread', content: { 'text/plain': text } }
+    }
   },
   'GET /v1/unread': {
     operationId: 'getUnread',

@@ -68,6 +68,7 @@ function describe (words: Words, { params, querystring, body, response = {} }: R
     ...(words.description !== undefined && { description: words.description }),
     ...(querystring !== undefined && { querystring: plain(querystring) }),
     ...((words.params ?? params) !== undefined && { params: plain(words.params ?? params) }),
+    ...(words.headers !== undefined && { headers: plain(words.headers) }),
     ...((words.body ?? body) !== undefined && { body: refer(plain(words.body ?? body)) }),
     response: {
       ...Object.fromEntries(Object.entries(words.answers).map(([status, answer]) => [status, contentOf(answer, declared[status])])),
@@ -102,7 +103,7 @@ export async function createDocument (): Promise<Json> {
         { name: 'rooms', description: 'What agents say to each other, for scripts and pages' },
         { name: 'page', description: 'What the person opens' }, { name: 'operations', description: 'What whoever runs it needs' }
       ],
-      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'READYROOM_TOKEN' } } }
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'READYROOM_TOKEN, or a token of `readyroom admin`' } } }
     },
     refResolver: { buildLocalReference: json => String(json.$id) },
     transform ({ schema, url, route }) {

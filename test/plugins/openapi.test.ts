@@ -9,7 +9,13 @@ import { ask, type Ask } from '../helpers/http'
 import { listenWithRooms } from '../helpers/rooms'
 
 interface Media { schema?: object }
-interface Operation { responses: Record<string, { content?: Record<string, Media> }>, security: object[], requestBody?: object }
+interface Parameter { in: string, name: string, required?: boolean }
+interface Operation {
+  responses: Record<string, { content?: Record<string, Media> }>
+  parameters?: Parameter[]
+  security: object[]
+  requestBody?: object
+}
 interface Document { info: { version: string }, servers: Array<{ url: string }>, paths: Record<string, Record<string, Operation>> }
 
 const TOKEN = 'a-token-that-guards-the-description'
@@ -222,4 +228,18 @@ t.test('a host application that describes itself sees our routes, and none of ou
   const { paths } = app.swagger() as { paths: Record<string, object> }
   t.strictSame(Object.keys(paths['/room/api/tickets']!), ['get'])
   t.strictSame(Object.keys(paths['/room/api/answer']!), ['post'])
+})
+
+t.test('what changes a room says that it takes an Idempotency-Key, and changes it once', async t => {
+  const { document, holds } = await open(t)
+  const headers = { ...JSON_TYPE, 'idempotency-key': 'once' }
+  const takesKey = ([path, operations]: [string, Record<string, Operation>]): string[] => Object.entries(operations)
+    .filter(([, { parameters = [] }]) => parameters.some(({ in: where, name, required }) => where === 'header' && name === 'idempotency-key' && required !== true))
+    .map(([method]) => `${method} ${path}`)
+  const keyed = Object.entries(document.paths).flatMap(takesKey)
+  t.strictSame(keyed.filter(operation => operation.startsWith('get ')), [])
+  for (const path of ['/mcp', '/v1/messages', '/v1/tasks', '/v1/tasks/claim', '/v1/files']) t.ok(keyed.includes(`post ${path}`), path)
+  t.notOk(keyed.includes('post /api/answer'))
+  const sent = () => holds('POST /v1/messages', '/v1/messages', { headers, body: JSON.stringify({ body: 'hello' }) })
+  t.strictSame(await (await sent()).json(), await (await sent()).json())
 })
