@@ -168,3 +168,19 @@ t.test('axe finds nothing, in light, dark and forced colours, on a desk and on a
     t.strictSame(await violations(page), [], `dialog ${JSON.stringify(look)}`)
   }
 })
+
+t.test('a page whose token ends has forgotten all of it, the token that was just minted too', async t => {
+  const room = await openConsole(t, browser, options)
+  const first = await room.mint('root', { role: 'admin', all_rooms: true })
+  const { page } = await room.open('/admin', { token: first })
+  await page.locator('#mint-agent').fill('otter')
+  await page.getByRole('button', { name: 'Mint', exact: true }).click()
+  await page.getByText('A token for otter').waitFor()
+  const minted = await page.locator('#minted-token').textContent()
+  t.match(minted, /^rr_/)
+  await room.admin.run('revoke', { agent: 'root' })
+  await page.locator('#again').click()
+  await page.getByText('That token was not accepted.').waitFor()
+  t.notMatch(await page.content() + await page.evaluate<string>('JSON.stringify(state)'), minted!)
+  t.notMatch(await page.content(), 'Token 2 of otter')
+})
