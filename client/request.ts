@@ -69,6 +69,7 @@ export function ask (settings: Settings, what: Ask): Promise<Answer> {
 
 export interface Streaming {
   status: number
+  headers: IncomingMessage['headers']
   /** Begins to read; nothing of what comes before is lost. */
   read (): void
   /** Ends the connection. */
@@ -97,7 +98,7 @@ export function stream (settings: Settings, what: Ask, onText: (text: string) =>
         sent.destroy()
         return reject(new Error('what answers there is no event stream'))
       }
-      resolve({ status, read: () => { response.on('data', onText) }, end: () => { sent.destroy() } })
+      resolve({ status, headers, read: () => { response.on('data', onText) }, end: () => { sent.destroy() } })
     })
   })
 }

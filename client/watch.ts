@@ -1,10 +1,12 @@
 import { Coalescer } from './coalescer'
 import { isTraffic, lineFor, mentions, type Heard } from './lines'
 import { readEvent, readNews, type NewsEvent } from './news'
+import { poll, pollMs } from './poll'
 import { ask, refusal, stream } from './request'
 import type { Env, Settings } from './settings'
 import { frameReader, type Frame } from './sse'
 import { isMode, type Mode, type State } from './state'
+import { pause, withResolvers } from './waiting'
 
 /** How long what may pass by itself is tried at the start, before it counts as wrong. */
 const ARM_MS = 60_000
@@ -39,7 +41,8 @@ export interface WatchOptions {
 class Fatal extends Error {}
 
 /**
- * Holds the stream of a room, and prints a line for what an agent that waits should be woken for.
+ * Holds the stream of a room, or asks again and again where there is none, and prints a line for what an agent that waits
+ * should be woken for.
  * Resolves with the exit code, when it was told to end or nothing can come any more.
  */
 export class Watcher {
@@ -151,6 +154,10 @@ export class Watcher {
         try { read(text) } catch (err) { fail(err as Error); open?.end() }
       }, end)
       open = answer
+      if (answer.status === 501) {
+        answer.end()
+        return await this.#poll(pollMs(answer.headers['retry-after']))
+      }
       if (answer.status !== 200) throw failure(answer.status)
       if (signal.aborted) return
       this.#opened()
@@ -162,6 +169,29 @@ export class Watcher {
       open?.end()
       signal.removeEventListener('abort', stop)
     }
+  }
+
+  /** The same where no stream is held. What the agent has read by itself meanwhile, or its hook has told it, wakes it no more. */
+  async #poll (everyMs: number): Promise<void> {
+    const { settings, signal } = this.#options
+    this.#debug(`no stream there: asking every ${everyMs / 1_000} s`)
+    await poll({
+      settings,
+      everyMs,
+      signal,
+      since: () => this.#seen,
+      refused: failure,
+      alive: () => { this.#beat() },
+      onNews: ({ events, through }) => {
+        if (!this.#isOpen) this.#opened()
+        // A log that ends before what is known of it has begun anew.
+        const begins = this.#seen === undefined || through < this.#seen
+        for (const event of events) this.#hear(event)
+        if (!begins && through === this.#seen) return
+        if (begins || this.#held.oldest === undefined) this.#mark(through)
+        else this.#seen = through
+      }
+    })
   }
 
   #opened (): void {
@@ -265,24 +295,4 @@ function readSeconds (text: string | undefined): number {
   if (word === '') return COALESCE_S
   if (!/^\d{1,5}(?:\.\d{1,3})?$/.test(word)) throw new Error(`READYROOM_WATCH_MIN_INTERVAL is ${JSON.stringify(word.slice(0, 50))}: it must be a number of seconds, 0 for a line each`)
   return Number(word)
-}
-
-function pause (ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const done = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
-}
-
-// Older versions of Node have no such thing of their own.
-function withResolvers<T> (): { promise: Promise<T>, resolve: (value: T) => void, reject: (err: Error) => void } {
-  let resolve!: (value: T) => void
-  let reject!: (err: Error) => void
-  const promise = new Promise<T>((_resolve, _reject) => { resolve = _resolve; reject = _reject })
-  return { promise, resolve, reject }
 }

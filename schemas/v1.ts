@@ -8,7 +8,8 @@ const Room = Type.Optional(RoomNameSchema)
 
 export const UnreadQuerySchema = closed({
   room: Room,
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'How many events to show at most; the count is exact all the same' }))
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'How many events to show at most; the count is exact all the same' })),
+  since: Type.Optional(Type.Integer({ minimum: 0, description: 'Only what came after this event, for whoever has seen the rest; the count, too' }))
 })
 export const UnreadSchema = closed({
   room: Type.String(),

@@ -12,10 +12,12 @@ import { UNTRUSTED } from './tools'
 export const uploadLimit = (fileBytes: number): number => Math.ceil(fileBytes * 4 / 3) + 64 * 1_024
 
 /** What came since the cursor, which stays where it is. A watcher's look, and no sign of work. */
-export async function unreadOf (rooms: RoomDesk, principal: Principal, { room, limit }: { room?: string, limit?: number }): Promise<Unread> {
+export async function unreadOf (
+  rooms: RoomDesk, principal: Principal, { room, ...which }: { room?: string, limit?: number, since?: number }
+): Promise<Unread> {
   const head = await rooms.enter(principal, room)
   rooms.presence.glimpse(head.room, head.actor.name, head.now)
-  const peeked = await rooms.run('peek', head, { quiet: true, ...(limit !== undefined && { limit }) })
+  const peeked = await rooms.run('peek', head, { quiet: true, ...which })
   return { room: head.room, agent: head.actor.name, ...peeked, untrusted: UNTRUSTED }
 }
 

@@ -146,6 +146,20 @@ export function v1Contract (t: Test, { name, open }: V1Target): void {
     t.match(await bob.get('/v1/unread'), { unread: 0, through, events: [] }, 'and never past the end')
   })
 
+  test('whoever asks again and again is shown, and counted, what is later than what it knows and than the cursor', async (t, target) => {
+    const ann = callerOf(target, await target.mint('ann'))
+    const bob = callerOf(target, await target.mint('bob'))
+    const { through: now } = await bob.get<{ through: number }>('/v1/unread?since=999999999999999')
+    for (const body of ['one', 'two', 'three']) await ann.post('/v1/messages', { body })
+    const one = await bob.get<{ through: number, events: object[] }>(`/v1/unread?since=${now}&limit=2`)
+    t.match(one, { unread: 4, more: true })
+    t.match(await bob.get(`/v1/unread?since=${one.through}`), { unread: 2, events: [{ body: 'two' }, { body: 'three' }] })
+    await bob.post('/v1/cursor', { through: one.through + 1 })
+    t.match(await bob.get(`/v1/unread?since=${one.through}`), { unread: 1, events: [{ body: 'three' }] }, 'what was read is not shown again')
+    t.match(await bob.get(`/v1/unread?since=${now + 1_000}`), { unread: 0, events: [], through: one.through + 2 }, 'a log that is not that long says where it ends')
+    await refused(t, bob.ask('/v1/unread?since=-1'), 400, 'BAD_REQUEST')
+  })
+
   test('a watcher and a hook say what they cost, each for its own agent', async (t, target) => {
     const ann = callerOf(target, await target.mint('ann'))
     await ann.post('/v1/attention', { kind: 'wake' })

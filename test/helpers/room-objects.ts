@@ -79,6 +79,7 @@ const SCENES: Record<string, (env: RoomsEnv, storage: RoomStorage) => Promise<un
     return {
       post: cost('postMessage', { body: 'hello' }),
       unread: cost('peek', { quiet: true }, 'bob'),
+      poll: cost('peek', { quiet: true, since: 1_000 }, 'bob'),
       whatsNew: cost('whatsNew', {}, 'bob'),
       nothingNew: cost('whatsNew', {}, 'bob'),
       create: cost('createTask', { title: 'one more' }),

@@ -1,9 +1,15 @@
-import t from 'tap'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
 import { HOOK_VERSION, WATCH_VERSION } from '../../client/versions'
 import { clientScripts } from '../../scripts/client-scripts.mjs'
 import { json, post, refused, type Init } from '../contract/http-target'
+import { callerOf } from '../contract/v1'
+import { testFolder } from '../helpers/folder'
 import { ask } from '../helpers/http'
+import { eventually, Running } from '../helpers/process'
 import { buildWorker, startWorker, type Module, type RunningWorker } from '../helpers/worker'
 import { request } from '../helpers/worker-client'
 import { administer, mint } from '../helpers/worker-rooms'
@@ -83,4 +89,45 @@ t.test('a change of version is told to each room once, not at the first start, n
   const third = await deploy('1.3.0')
   t.strictSame(await told(third, 'young'), ['Ready Room is version 1.3.0 now; it was 1.2.0.'], 'what was not told is not news later')
   t.equal((await told(third, 'main')).length, 2)
+})
+
+t.test('with the two files that a Worker hands out one agent is told by its hook once, and woken by one line of its watcher', async t => {
+  const worker = await startWorker(t)
+  const [alpha, beta] = [await mint(worker, 'alpha'), await mint(worker, 'beta')]
+  const folder = testFolder(t)
+  const env = { READYROOM_URL: worker.origin, READYROOM_AGENT_TOKEN: alpha, READYROOM_STATE_DIR: folder }
+  const start = async (name: 'hook' | 'watch', ...args: string[]): Promise<Running> => {
+    const path = join(folder, `${name}.mjs`)
+    writeFileSync(path, await (await ask(worker.origin, `/v1/${name}`, { headers: { authorization: `Bearer ${alpha}` } })).text())
+    const child = spawn(process.execPath, [path, ...args], { env, stdio: 'pipe' })
+    t.teardown(() => { child.kill('SIGKILL') })
+    return new Running(child)
+  }
+  const hook = async (): Promise<string> => {
+    const running = await start('hook')
+    running.child.stdin!.end(JSON.stringify({ session_id: 's', hook_event_name: 'UserPromptSubmit', prompt: 'go on' }))
+    const { code, stdout } = await running.finished
+    t.equal(code, 0)
+    return stdout
+  }
+  await hook()
+  const watch = await start('watch', '--debug')
+  await watch.logged(/no stream there: asking every 15 s/)
+  await watch.logged(/connected to main as alpha/)
+  const [mine, theirs] = [callerOf({ origin: worker.origin, request: (path, init) => ask(worker.origin, path, init) }, alpha),
+    callerOf({ origin: worker.origin, request: (path, init) => ask(worker.origin, path, init) }, beta)]
+  for (let n = 0; n < 5; n++) await theirs.post('/v1/messages', { body: `to nobody ${n}` })
+  await mine.post('/v1/messages', { body: '@alpha, says alpha' })
+  await theirs.post('/v1/messages', { body: '@alpha: look at this' })
+  await watch.until(({ stdout }) => stdout.includes('\n') || undefined, 'a line')
+  t.match(watch.stdout, /^Ready Room \[main\]: for you, "beta" in message 7 .*"@alpha: look at this".*\n$/)
+  t.match(await hook(), /@alpha: look at this/)
+  t.equal(await hook(), '', 'once')
+  await eventually(async () => {
+    const text = JSON.stringify(await mine.get('/v1/attention'))
+    return /"wakeups":1/.test(text) && /"injections":1/.test(text) ? text : undefined
+  }, 'what it cost')
+  watch.kill('SIGTERM')
+  t.match(await watch.finished, { code: 0 })
+  t.equal(watch.stdout.split('\n').length, 2, 'one line')
 })

@@ -59,14 +59,17 @@ export const whatsNew: Command<object, WhatsNew> = function * (call) {
   return { events, ...(next !== undefined && { more: true as const }), through: reached, ...given('room_info', info) }
 }
 
+export interface PeekInput { limit?: number, quiet?: boolean, since?: number }
 export interface Peek { events: RoomEvent[], unread: number, through: number, more?: true }
 
 /**
  * The same, without moving the cursor: for whoever shows it first and moves the cursor then. Counts exactly. `quiet`: it is
- * no sign of life of the caller, and renews no lease.
+ * no sign of life of the caller, and renews no lease. `since`: only what came after that event, too, so that whoever asks
+ * again and again reads no more than is new.
  */
-export const peek: Command<{ limit?: number, quiet?: boolean }, Peek> = function * (call, { limit = PAGE, quiet = false }) {
-  const { through } = yield * enter(call, !quiet)
+export const peek: Command<PeekInput, Peek> = function * (call, { limit = PAGE, quiet = false, since = 0 }) {
+  const cursor = yield * enter(call, !quiet)
+  const through = Math.max(cursor.through, since)
   const { events, next, head } = yield * news(call, through, limit)
   const { count } = yield * one(db.selectFrom('events').select(({ fn }) => fn.countAll<number>().as('count'))
     .where('room', '=', call.room).where('id', '>', through).where('actor', '<>', call.actor.name))

@@ -38,6 +38,7 @@ t.test('what a thing costs in rows is what docs/worker.md says', async t => {
   t.strictSame(await scene('rows'), {
     post: { read: 21, written: 10 },
     unread: { read: 5, written: 0 },
+    poll: { read: 5, written: 0 },
     whatsNew: { read: 5, written: 1 },
     nothingNew: { read: 4, written: 0 },
     create: { read: 21, written: 11 },
