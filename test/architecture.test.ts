@@ -11,7 +11,7 @@ const LAYERS: Record<string, Layer> = {
   schemas: { files: /^schemas\//, may: [/^schemas\//], never: [/^node:/, /^fastify/, /^@fastify\//, /^cloudflare:/, /^@modelcontextprotocol\//] },
   // What runs on an agent's machine is a file by itself.
   client: { files: /^client\//, may: [/^client\//], never: [/^(?!node:)/] },
-  'lib/node': { files: /^lib\/node\//, may: [/^schemas\//, /^lib\//, /^client\/versions$/], never: [/^fastify/, /^@fastify\//, /^cloudflare:/] },
+  'lib/node': { files: /^lib\/node\//, may: [/^schemas\//, /^lib\//, /^client\/(?:versions|variables)$/], never: [/^fastify/, /^@fastify\//, /^cloudflare:/] },
   lib: { files: /^lib\//, may: [/^schemas\//, /^lib\/(?!node\/)/], never: [/^node:/, /^fastify/, /^@fastify\//, /^cloudflare:/, /^pino/] },
   plugins: { files: /^plugins\//, may: [/^schemas\//, /^lib\//, /^plugins\//], never: [/^cloudflare:/] },
   worker: { files: /^worker\//, may: [/^schemas\//, /^lib\/(?!node\/)/, /^worker\//, /^public\//, /^client\/versions$/, /^package\.json$/], never: [/^fastify/, /^@fastify\//] },

@@ -1,6 +1,7 @@
 import type { Check, DoctorReport } from '../../../schemas/doctor'
 import { lookAtClients } from './clients'
 import { lookAtDaemon, lookAtPort } from './daemon'
+import { lookAtEdge } from './edge'
 import { lookAtFolder } from './folder'
 import { lookAtNode, lookAtSettings, lookAtToken } from './machine'
 import { lookFromOutside } from './outside'
@@ -10,7 +11,7 @@ import { lookAtTokens } from './tokens'
 
 /** What there is to look at, in the order in which a person would; each with the name of what it is about. */
 const LOOKS: Array<[id: string, look: Look]> = [
-  ['node', lookAtNode], ['settings', lookAtSettings], ['token', lookAtToken], ['state-folder', lookAtFolder], ['audit', lookAtRecord],
+  ['node', lookAtNode], ['settings', lookAtSettings], ['token', lookAtToken], ['edge', lookAtEdge], ['state-folder', lookAtFolder], ['audit', lookAtRecord],
   ['port', lookAtPort], ['daemon', lookAtDaemon], ['clients', lookAtClients], ['tokens', lookAtTokens],
   ['url-reach', lookFromOutside]
 ]

@@ -1,5 +1,8 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { examine } from '../../../../lib/node/doctor/doctor'
+import { VARIABLES } from '../../../../lib/node/doctor/machine'
 import { readForgivingly } from '../../../../lib/node/commands/doctor-here'
 import { complaints, healthy, illnesses } from '../../../helpers/scene'
 
@@ -37,6 +40,17 @@ t.test('a variable that cannot be read fails by name, the others are still used'
 t.test('a variable that is misspelt is said to do nothing', async t => {
   const { scene } = await healthy(t, { READYROOM_PROT: '9000' })
   t.match(await illnesses(scene), [/^warn settings: READYROOM_PROT is no setting of Ready Room/])
+})
+
+t.test('every variable that some part reads is known as a setting', t => {
+  const root = new URL('../../../../', import.meta.url).pathname
+  const read = globSync('{lib/node,client}/**/*.ts', { cwd: root }).flatMap(file => readFileSync(join(root, file), 'utf8').match(/(?<=['"`.])READYROOM_[A-Z_]+(?=['"`])/g) ?? [])
+  // Written in by the build.
+  const built = new Set(['READYROOM_VERSION', 'READYROOM_ROOM_THREAD', 'READYROOM_HOOK_SCRIPT', 'READYROOM_WATCH_SCRIPT'])
+  const unknown = [...new Set(read)].filter(name => !VARIABLES.includes(name) && !built.has(name) && !name.endsWith('_'))
+  t.ok(read.length > 40)
+  t.strictSame(unknown, [])
+  t.end()
 })
 
 t.test('a token that can be guessed, or that is missing where others reach it, is said and never shown', async t => {
