@@ -13,6 +13,9 @@ export type Promised =
   | { what: 'deleted', id: number }
   | { what: 'cursor', agent: string, through: number }
   | { what: 'token', id: number, revoked: boolean }
+  | { what: 'alias', alias: string, agent: string }
+  | { what: 'attention', agent: string, wakeups: number }
+  | { what: 'delivery', ticket: string, isRead: boolean }
 
 if (import.meta.main) {
   const [file, round] = process.argv.slice(2) as [string, string]
@@ -26,6 +29,7 @@ if (import.meta.main) {
   await Promise.all(Array.from({ length: 8 }, async (_, worker) => {
     const name = `w${worker}`
     const me = as(name)
+    let wakeups = 0
     for (let n = 0; ; n++) {
       const body = `${round}-${worker}-${n} ${'x'.repeat(n % 5 * 400)}`
       const { id } = await me('postMessage', { body, to: ['w0'], require_ack: true })
@@ -52,6 +56,17 @@ if (import.meta.main) {
       say({ what: 'token', id: token.id, revoked: false })
       await me('revokeTokens', { id: token.id })
       say({ what: 'token', id: token.id, revoked: true })
+      const alias = `x-${round}-${worker}-${n}`
+      await me('setAlias', { alias, agent: name })
+      say({ what: 'alias', alias, agent: name })
+      await me('noteAttention', { kind: 'wake' })
+      say({ what: 'attention', agent: name, wakeups: ++wakeups })
+      const ticket = `${round}-${worker}-${n}`
+      const at = new Date().toISOString()
+      await me('noteDeliveries', { marks: [{ kind: 'delivered', asker: name, at, room: 'ops', ticket_id: ticket, rev: 2 }] })
+      say({ what: 'delivery', ticket, isRead: false })
+      await me('noteDeliveries', { marks: [{ kind: 'read', asker: name, at }] })
+      say({ what: 'delivery', ticket, isRead: true })
     }
   }))
 }

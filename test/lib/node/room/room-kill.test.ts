@@ -47,12 +47,16 @@ function missing (database: DatabaseSync, promised: readonly Promised[]): Promis
         const token = row('SELECT revoked_at FROM tokens WHERE id = ?', item.id)
         return token === undefined || (item.revoked && token['revoked_at'] === null)
       }
+      case 'alias': return row('SELECT agent FROM aliases WHERE room = ? AND alias = ?', 'ops', item.alias)?.['agent'] !== item.agent
+      case 'attention': return !(Number(row('SELECT sum(wakeups) AS n FROM attention WHERE room = ? AND agent = ?', 'ops', item.agent)?.['n']) >= item.wakeups)
+      case 'delivery': return row('SELECT rev FROM deliveries WHERE ticket_id = ? AND delivered_at IS NOT NULL AND (? = 0 OR read_at IS NOT NULL)',
+        item.ticket, Number(item.isRead)) === undefined
     }
   }
   return promised.filter(isLost)
 }
 
-t.test('a kill at any instant loses nothing of what the room acknowledged: messages, tasks, notes, files, cursors, tokens', { timeout: 240_000 }, async t => {
+t.test('a kill at any instant loses nothing of what the room acknowledged: messages, tasks, notes, files, cursors, tokens, aliases, counts, marks', { timeout: 240_000 }, async t => {
   const file = join(t.testdir(), 'room.db')
   const promised: Promised[] = []
   for (let round = 0; round < 6; round++) {
