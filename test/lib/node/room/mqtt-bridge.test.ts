@@ -115,6 +115,99 @@ t.test('a broker that takes nothing slows nobody: 20 are on their way, 1,000 wai
   t.ok(performance.now() - end < 5_000, 'it does not wait for its goodbye to be heard')
 })
 
+/** A broker that greets, answers pings, and never says that it has an event. `heard` counts what was published. */
+async function startDeafBroker (t: Test): Promise<{ port: number, heard: () => number, stop: () => Promise<void> }> {
+  const sockets = new Set<Socket>()
+  let heard = 0
+  const server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', data => {
+      for (let at = 0; at < data.length;) {
+        const type = data[at]! >> 4
+        if (type === 1) socket.write(Buffer.from([0x20, 2, 0, 0]))
+        if (type === 12) socket.write(Buffer.from([0xd0, 0]))
+        if (type === 3 && (data[at]! & 1) === 0) heard++
+        let length = 0
+        let unit = 1
+        do {
+          at++
+          length += (data[at]! & 127) * unit
+          unit *= 128
+        } while ((data[at]! & 128) !== 0)
+        at += 1 + length
+      }
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const stop = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy()
+    if (server.listening) await new Promise<void>(resolve => { server.close(() => { resolve() }) })
+  }
+  t.teardown(stop)
+  return { port: (server.address() as AddressInfo).port, heard: () => heard, stop }
+}
+
+t.test('a broker that is there and acknowledges nothing is said, and at the end how much it did not hear of', async t => {
+  const broker = await startDeafBroker(t)
+  const warnings: Array<[details: object, message: string]> = []
+  let isHere = false
+  const log = { info () { isHere = true }, warn (details: object, message: string) { warnings.push([details, message]) } }
+  const bridge = await startBridge(t, { url: urlOf(broker.port), log })
+  await until(t, () => isHere, 'the broker says hello')
+  for (let id = 1; id <= 1_100; id++) bridge.publish(event(id))
+  t.match(warnings, [[{ waiting: 1_000 }, /does not keep up/]])
+  t.equal(warnings.length, 1, 'once')
+  await bridge.close()
+  t.match(warnings[1], [{ dropped: 1_100 }, /before the end/])
+})
+
+t.test('what a broker has not acknowledged when it goes away waits with the rest, and is history an hour later', async t => {
+  const deaf = await startDeafBroker(t)
+  let now = NOW
+  const bridge = await startBridge(t, { url: urlOf(deaf.port), now: () => now })
+  for (let id = 1; id <= 30; id++) bridge.publish(event(id))
+  await until(t, () => deaf.heard() >= 20, 'twenty on their way')
+  await deaf.stop()
+  await until(t, () => bridge.waiting === 30, 'all of them wait again')
+  now += 3_600_000
+  bridge.publish(event(31, now))
+  const broker = await startBroker(t, { port: deaf.port })
+  await until(t, () => broker.events().length === 1, 'the one that is fresh')
+  t.equal((JSON.parse(broker.events()[0]!.text) as RoomEvent).id, 31)
+  t.equal(bridge.dropped, 30)
+})
+
+t.test('a connection that breaks in a flood costs no event that is fresh, and each comes in its order', async t => {
+  const broker = await startBroker(t)
+  const bridge = await startBridge(t, { url: urlOf(broker.port) })
+  for (let id = 1; id <= 900; id++) {
+    bridge.publish(event(id))
+    if (id % 300 === 0) {
+      const known = broker.events().length
+      await until(t, () => broker.events().length > known, 'some of it')
+      broker.cut()
+    }
+  }
+  const ids = (): number[] => [...new Set(broker.events().map(({ text }) => (JSON.parse(text) as RoomEvent).id))]
+  await until(t, () => ids().length === 900, 'all of it')
+  t.strictSame(ids(), Array.from({ length: 900 }, (_, at) => at + 1))
+  t.equal(bridge.dropped, 0)
+})
+
+t.test('the last will of a Ready Room that was cut off does not outlive the word of the next', async t => {
+  const broker = await startBroker(t)
+  const status = () => broker.heard.filter(({ topic }) => topic === 'rr/status').map(({ text }) => text)
+  const { connectAsync } = (await import('mqtt')).default
+  const other = await connectAsync(urlOf(broker.port))
+  await startBridge(t, { url: urlOf(broker.port), onceMoreMs: 2_000 })
+  await until(t, () => status().length === 1, 'online')
+  // What a broker says of the one before when it notices: a minute and a half later, where the network was cut.
+  await other.publishAsync('rr/status', 'offline', { retain: true, qos: 1 })
+  await other.endAsync()
+  await until(t, () => status().at(-1) === 'online', 'online, once more')
+})
+
 t.test('user and password are shown to the broker, and one that refuses them is tried again', async t => {
   const seen: Array<[string | undefined, string | undefined]> = []
   const broker = await startBroker(t, {
