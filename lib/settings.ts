@@ -94,6 +94,13 @@ function parsed (text: string): URL | undefined {
 /** The words for on and off. */
 export const SWITCH = new Map([...['off', 'false', 'no', '0'].map(word => [word, false] as const), ...['on', 'true', 'yes', '1'].map(word => [word, true] as const)])
 
+/** A whole number, both ends included. */
+export const readWhole = (min: number, max: number) => (text: string): number => {
+  const value = /^\d{1,12}$/.test(text.trim()) ? Number(text) : NaN
+  if (!(value >= min && value <= max)) throw new Error(`it must be a whole number from ${min.toLocaleString('en-US')} to ${max.toLocaleString('en-US')}`)
+  return value
+}
+
 export function readSwitch (text: string): boolean {
   const on = SWITCH.get(text.trim().toLowerCase())
   if (on === undefined) throw new Error('it must be on or off')

@@ -1,5 +1,5 @@
 import type { OriginPolicy } from '../lib/origin'
-import { badSetting, readOrigins, readPolicy, readSources, readSwitch, readToken, tokenWarning } from '../lib/settings'
+import { badSetting, readOrigins, readPolicy, readSources, readSwitch, readToken, readWhole, tokenWarning } from '../lib/settings'
 
 /** The secret and the variables of a deployment, as text. */
 export interface SettingsEnv {
@@ -10,6 +10,8 @@ export interface SettingsEnv {
   READYROOM_FRAME_ANCESTORS?: string
   READYROOM_ADMIN_API?: string
   READYROOM_ANNOUNCE_UPGRADES?: string
+  READYROOM_PRUNE?: string
+  READYROOM_PRUNE_INTERVAL?: string
 }
 
 /** What a deployment runs with. Read once, when it wakes. */
@@ -25,6 +27,9 @@ export interface Settings {
   adminApi: boolean
   /** Whether the rooms are told that another version was deployed. */
   announceUpgrades: boolean
+  /** Whether a room's object takes away what is over, and in milliseconds how long it lets pass between two rounds. */
+  prune: boolean
+  pruneIntervalMs: number
   /** What the person should know, though it runs all the same. */
   warning: string | undefined
 }
@@ -61,6 +66,8 @@ export function readSettings (env: SettingsEnv): Settings {
     frameAncestors: setting('READYROOM_FRAME_ANCESTORS', readSources) ?? [],
     adminApi: setting('READYROOM_ADMIN_API', readSwitch) ?? false,
     announceUpgrades: setting('READYROOM_ANNOUNCE_UPGRADES', readSwitch) ?? true,
+    prune: setting('READYROOM_PRUNE', readSwitch) ?? true,
+    pruneIntervalMs: (setting('READYROOM_PRUNE_INTERVAL', readWhole(1, 86_400)) ?? 3_600) * 1_000,
     warning: token === undefined ? undefined : tokenWarning(token)
   }
 }

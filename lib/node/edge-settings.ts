@@ -1,4 +1,4 @@
-import { readHosts, readSwitch, words } from '../settings'
+import { readHosts, readSwitch, readWhole, words } from '../settings'
 
 // The settings of the edge and of the rooms: variables only, since none of them is changed from one start to the next.
 
@@ -51,16 +51,8 @@ interface Setting<T> {
 
 const onOff = (variable: string, fallback: boolean): Setting<boolean> => ({ variable, fallback, read: readSwitch, write: on => on ? 'on' : 'off' })
 
-const whole = (variable: string, fallback: number, min: number, max: number): Setting<number> => ({
-  variable,
-  fallback,
-  read (text) {
-    const value = /^\d{1,12}$/.test(text.trim()) ? Number(text) : NaN
-    if (!(value >= min && value <= max)) throw new Error(`it must be a whole number from ${min.toLocaleString('en-US')} to ${max.toLocaleString('en-US')}`)
-    return value
-  },
-  write: String
-})
+const whole = (variable: string, fallback: number, min: number, max: number): Setting<number> =>
+  ({ variable, fallback, read: readWhole(min, max), write: String })
 
 const hosts = (variable: string): Setting<string[]> => ({ variable, fallback: [], read: text => readHosts(words(text, /,/)), write: list => list.join(',') })
 

@@ -94,6 +94,8 @@ export function * enter (call: Call, alive = true): Steps<{ through: number, gre
   const { room, actor, now } = call
   const found = yield * first(db.selectFrom('rooms').select('event_seq').where('name', '=', room))
   if (found === undefined) throw new ReadyroomError('ROOM_NOT_FOUND', `There is no room ${JSON.stringify(room)}.`)
+  // The server itself is nobody who joins, is called or leaves.
+  if (actor.kind === 'system') return { through: found.event_seq, greeted: true }
   const held = alive
     ? yield * all(db.selectFrom('tasks').selectAll().where('lease_until', 'is not', null).where('owner', '=', actor.name).where(taskRoom, '=', room))
     : []

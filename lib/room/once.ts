@@ -3,7 +3,7 @@ import { all, first, run, type Steps } from './steps'
 import { db } from './tables'
 
 /** How long the result of a call is remembered, in milliseconds: much longer than anybody sends it again. */
-const REMEMBERED_MS = 24 * 3_600_000
+export const REMEMBERED_MS = 24 * 3_600_000
 /** How many that are older go with each call that is remembered: no room gathers them, whoever sweeps it. */
 const STEP = 5
 

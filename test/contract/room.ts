@@ -381,6 +381,14 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
     t.match((await known())[id], { delivery: { delivered_at: 'b', read_at: 'e' } })
   })
 
+  test('what the server does itself in a room makes it nobody who joined, or who could be called', async (t, store) => {
+    const system: CallHead = { actor: { name: 'system', kind: 'system', admin: true }, room: 'ops', now: NOW }
+    await store.run('setRetention', system, { days: 30 })
+    const ann = hand(store, 'ann')
+    t.strictSame((await ann('members', {})).agents.map(({ name }) => name), ['ann'])
+    t.match((await ann('readEvents', {})).events, [{ kind: 'room_updated', actor: 'system' }, { kind: 'agent_joined', actor: 'ann' }])
+  })
+
   test('an alias is of a room that is there, and is nobody else\'s name', async (t, store) => {
     await t.rejects(hand(store, 'root', { admin: true, room: 'nowhere' })('setAlias', { alias: 'boss', agent: 'ann' }), { code: 'ROOM_NOT_FOUND' })
     const root = hand(store, 'root', { admin: true })

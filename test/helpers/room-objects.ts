@@ -2,6 +2,7 @@ import type { Command } from '../../lib/room/call'
 import type { TokenView } from '../../lib/room/commands/tokens'
 import { COMMANDS, type CallHead, type CommandName, type InputOf } from '../../lib/room/store'
 import { ObjectEngine } from '../../worker/rooms/engine'
+import { Housekeeping } from '../../worker/rooms/housekeeping'
 import { mirrorTokens } from '../../worker/rooms/mirror'
 import { registryStub, roomStub, type RoomsEnv } from '../../worker/rooms/objects'
 import type { RoomStorage } from '../../worker/rooms/sql'
@@ -84,6 +85,38 @@ const SCENES: Record<string, (env: RoomsEnv, storage: RoomStorage) => Promise<un
       nothingNew: cost('whatsNew', {}, 'bob'),
       create: cost('createTask', { title: 'one more' }),
       claim: cost('claimTask', { task_id: 51 })
+    }
+  },
+
+  /** Rows that it costs to keep in order a room that ten agents are in: when the first call comes, with each after it, and once a day. */
+  async housekeeping (_env, storage) {
+    const { engine, rows } = metered(storage)
+    engine.make()
+    const alarms: number[] = []
+    const alarm = { getAlarm: async () => null, setAlarm: async (at: number) => { alarms.push(at) } }
+    const house = new Housekeeping(engine, alarm, { prune: true, intervalMs: 3_600_000 })
+    await house.wake()
+    engine.run(COMMANDS.addRoom, HEAD, {})
+    const call = (n: number, now: number): void => {
+      const head = { ...HEAD, now, actor: { name: `agent-${n}`, kind: 'agent', admin: false } } as const
+      house.after('whatsNew', head, {}, engine.run(COMMANDS.whatsNew, head, {}).events)
+    }
+    for (let n = 0; n < 10; n++) call(n, HEAD.now)
+    const measure = async (what: () => unknown): Promise<object> => {
+      rows()
+      await what()
+      return rows()
+    }
+    // Without what the command itself costs.
+    const again = (n: number, now: number): void => {
+      house.after('whatsNew', { ...HEAD, now, actor: { name: `agent-${n}`, kind: 'agent', admin: false } }, {}, [])
+    }
+    const sets = alarms.length
+    return {
+      hourly: await measure(() => { for (let n = 0; n < 10; n++) again(n, HEAD.now + 3_600_000) }),
+      others: await measure(() => { for (let n = 0; n < 1_000; n++) again(n % 10, HEAD.now + 3_600_000 + n) }),
+      daily: await measure(() => house.round(HEAD.now + 25 * 3_600_000)),
+      alarms: [sets, alarms.length]
     }
   },
 

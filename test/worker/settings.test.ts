@@ -2,7 +2,7 @@ import t from 'tap'
 import { readSettings } from '../../worker/settings'
 
 t.test('what is not set has its default, and a blank value is not set', async t => {
-  const defaults = { token: undefined, queue: 'queue', allowedOrigins: [], originPolicy: 'strict', frameAncestors: [], adminApi: false, announceUpgrades: true, warning: undefined }
+  const defaults = { token: undefined, queue: 'queue', allowedOrigins: [], originPolicy: 'strict', frameAncestors: [], adminApi: false, announceUpgrades: true, prune: true, pruneIntervalMs: 3_600_000, warning: undefined }
   t.strictSame(readSettings({}), defaults)
   t.strictSame(readSettings({ READYROOM_TOKEN: ' ', READYROOM_QUEUE: '', READYROOM_ALLOWED_ORIGINS: ' ', READYROOM_ORIGIN_POLICY: '' }), defaults)
 })
@@ -15,7 +15,9 @@ t.test('what is set is read as on every target', async t => {
     READYROOM_ORIGIN_POLICY: 'spec',
     READYROOM_FRAME_ANCESTORS: 'https://desk.example',
     READYROOM_ADMIN_API: 'on',
-    READYROOM_ANNOUNCE_UPGRADES: 'off'
+    READYROOM_ANNOUNCE_UPGRADES: 'off',
+    READYROOM_PRUNE: 'off',
+    READYROOM_PRUNE_INTERVAL: '60'
   }), {
     token: 'short',
     queue: 'team',
@@ -24,6 +26,8 @@ t.test('what is set is read as on every target', async t => {
     frameAncestors: ['https://desk.example'],
     adminApi: true,
     announceUpgrades: false,
+    prune: false,
+    pruneIntervalMs: 60_000,
     warning: 'The token has 5 characters, which can be guessed; use at least 24 random ones, such as from: openssl rand -base64 32'
   })
 })
@@ -31,5 +35,6 @@ t.test('what is set is read as on every target', async t => {
 t.test('a bad value is named with its variable, a token never with its value', async t => {
   t.throws(() => readSettings({ READYROOM_ORIGIN_POLICY: 'loose' }), { message: /^READYROOM_ORIGIN_POLICY is "loose": it must be strict/ })
   t.throws(() => readSettings({ READYROOM_QUEUE: 'a\nb' }), { message: /^READYROOM_QUEUE is "a\\nb": it must be a name/ })
+  t.throws(() => readSettings({ READYROOM_PRUNE_INTERVAL: '0' }), { message: /^READYROOM_PRUNE_INTERVAL is "0": it must be a whole number from 1 to 86,400/ })
   t.throws(() => readSettings({ READYROOM_TOKEN: 'two words' }), { message: /^READYROOM_TOKEN holds a character/ })
 })

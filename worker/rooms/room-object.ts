@@ -2,18 +2,27 @@ import { DurableObject } from 'cloudflare:workers'
 import { ReadyroomError } from '../../lib/errors'
 import type { Command } from '../../lib/room/call'
 import { COMMANDS, type CallHead, type Outcome } from '../../lib/room/store'
+import { readSettings, type SettingsEnv } from '../settings'
+import { Housekeeping } from './housekeeping'
 import { answering, ObjectEngine, type Answer } from './engine'
 import { isLive, mirrorTokens, type TokenSet } from './mirror'
 import { registryStub, type Job, type RoomsEnv, type RoomStub } from './objects'
 
-/** One room: its chat, board, files and log, and who holds a token for it. It runs while somebody asks, and sleeps otherwise. */
-export class RoomObject extends DurableObject<RoomsEnv> implements RoomStub {
+/** One room: its chat, board, files and log, and who holds a token for it. It runs while somebody asks or something is due, and sleeps otherwise. */
+export class RoomObject extends DurableObject<RoomsEnv & SettingsEnv> implements RoomStub {
   readonly #engine: ObjectEngine
+  readonly #house: Housekeeping
 
-  constructor (ctx: DurableObjectState, env: RoomsEnv) {
+  constructor (ctx: DurableObjectState, env: RoomsEnv & SettingsEnv) {
     super(ctx, env)
+    const { prune, pruneIntervalMs: intervalMs } = readSettings(env)
     this.#engine = new ObjectEngine(ctx.storage)
+    this.#house = new Housekeeping(this.#engine, ctx.storage, { prune, intervalMs })
+    // Where this fails the object is reset, and the next call begins anew.
+    ctx.blockConcurrencyWhile(() => this.#house.wake()).catch(() => {})
   }
+
+  override async alarm (): Promise<void> { await this.#house.round(Date.now()) }
 
   /** What comes in order is done in order: nothing is waited for on the way to a command, but where a token is not known. */
   run (job: Job): Promise<Answer<Outcome<unknown>>> {
@@ -34,7 +43,13 @@ export class RoomObject extends DurableObject<RoomsEnv> implements RoomStub {
     if (name === 'deleteRoom') {
       // The tables go as well: nothing of it is left to be paid for.
       this.#engine.forget()
-      this.ctx.blockConcurrencyWhile(() => this.ctx.storage.deleteAll()).catch(() => {})
+      this.#house.forget()
+      this.ctx.blockConcurrencyWhile(async () => {
+        await this.ctx.storage.deleteAlarm()
+        await this.ctx.storage.deleteAll()
+      }).catch(() => {})
+    } else {
+      this.#house.after(name, call, input, outcome.events)
     }
     return outcome
   }
@@ -55,6 +70,9 @@ export class RoomObject extends DurableObject<RoomsEnv> implements RoomStub {
 
   #learn (room: string, tokens: TokenSet, now: number): Outcome<null> {
     if (!this.#engine.isThere) return { result: null, events: [] }
-    return this.#engine.run(mirrorTokens, { actor: { name: 'system', kind: 'system', admin: true }, room, now }, tokens)
+    const head = { actor: { name: 'system', kind: 'system', admin: true }, room, now } as const
+    const outcome = this.#engine.run(mirrorTokens, head, tokens)
+    this.#house.after('mirrorTokens', head, tokens, outcome.events)
+    return outcome
   }
 }

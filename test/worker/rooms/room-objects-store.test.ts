@@ -34,6 +34,15 @@ t.test('a room knows whose tokens count in it, and has heard of a revocation whe
   })
 })
 
+t.test('keeping a room in order costs what docs/worker.md says: a row an hour for each agent, and one alarm a day', async t => {
+  t.strictSame(await scene('housekeeping'), {
+    hourly: { read: 0, written: 10 },
+    others: { read: 0, written: 0 },
+    daily: { read: 49, written: 0 },
+    alarms: [1, 2]
+  })
+})
+
 t.test('what a thing costs in rows is what docs/worker.md says', async t => {
   t.strictSame(await scene('rows'), {
     post: { read: 21, written: 10 },
