@@ -32,8 +32,12 @@ export class Doors {
 
   deskOf (principal: Principal): AgentDesk {
     if (principal.kind === OWNER.kind) return this.#desk
-    const { identity } = this
-    return new PrincipalDesk(this.#desk, principal, { isLive: () => identity.isLive(principal), onRevoked: listener => identity.onRevoked(listener) })
+    const { identity, rooms } = this
+    return new PrincipalDesk(this.#desk, principal, {
+      isLive: () => identity.isLive(principal),
+      onRevoked: listener => identity.onRevoked(listener),
+      hasRoom: room => rooms?.hasRoom(room) ?? true
+    })
   }
 
   /** For one call of an agent with a token: what its response carries, and that it was written. Undefined for everybody else. */

@@ -49,7 +49,8 @@ const decide = (ticket: Ticket, event: EventName, actor: string, now: number): D
 
 const next = (ticket: Ticket, change: Partial<Ticket>): Ticket => ({ ...ticket, ...change, rev: ticket.rev + 1 })
 
-const isBlank = (text: string): boolean => !/[^\s\p{Cc}\p{Cf}]/u.test(text)
+/** Whether there is nothing in a text that can be seen. */
+export const isBlank = (text: string): boolean => !/[^\s\p{Cc}\p{Cf}]/u.test(text)
 
 /** @throws BAD_REQUEST when a stream has control characters or nothing that can be seen. Its length is the schema's matter. */
 export function checkStream (stream: string): string {

@@ -3,7 +3,7 @@ import type { PendingList } from '../schemas/mcp'
 import type { Ticket } from '../schemas/ticket'
 import type { AgentDesk, Desk, WaitOptions } from './desk'
 import { ReadyroomError } from './errors'
-import type { EnqueueInput } from './lifecycle'
+import { isBlank, type EnqueueInput } from './lifecycle'
 import { mayEnter, type Principal } from './principal'
 
 /** What everybody who is let in does at the desk, each as far as they may. */
@@ -20,9 +20,11 @@ export interface Credential {
   isLive (): boolean
   /** Hears that some tokens were revoked, perhaps this one. Returns how to stop listening. */
   onRevoked (listener: () => void): () => void
+  /** Whether a room that it has a grant for is there still. */
+  hasRoom (room: string): boolean
 }
 
-const FOR_EVER: Credential = { isLive: () => true, onRevoked: () => () => {} }
+const FOR_EVER: Credential = { isLive: () => true, onRevoked: () => () => {}, hasRoom: () => true }
 
 /** Whether a principal may see a ticket: those of its rooms. What was asked without a token is in no room, and the owner's alone. */
 export const sees = (principal: Principal, { room }: Ticket): boolean =>
@@ -50,12 +52,16 @@ export class PrincipalDesk implements TicketDesk {
     if (this.#isOwner) return this.#desk.ask(input, id)
     const { name, home } = this.#principal
     const { stream } = input
-    if (stream !== name && !stream.startsWith(`${name}/`)) {
+    const [first, ...parts] = stream.split('/')
+    if (first !== name || parts.some(isBlank)) {
       throw new ReadyroomError('BAD_REQUEST',
-        `stream must be ${JSON.stringify(name)}, the name of your token, or begin with ${JSON.stringify(`${name}/`)}; got ${JSON.stringify(stream)}.`)
+        `stream must be ${JSON.stringify(name)}, the name of your token, or that with a part behind it, as ${JSON.stringify(`${name}/part`)}; got ${JSON.stringify(stream)}.`)
     }
     const room = input.room ?? home
     if (!mayEnter(this.#principal, room)) throw new ReadyroomError('FORBIDDEN_ROOM', `The token of ${name} has no grant for the room ${JSON.stringify(room)}.`)
+    if (!this.#credential.hasRoom(room)) {
+      throw new ReadyroomError('ROOM_NOT_FOUND', `There is no room ${JSON.stringify(room)} any more, so nobody there would see the ticket. Whoever administers can give you a token of another.`)
+    }
     return this.#desk.ask({ ...input, room, asker: name }, id)
   }
 

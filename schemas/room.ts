@@ -59,7 +59,7 @@ const taskFields = {
 }
 
 /** A task as a list shows it. */
-export const TaskViewSchema = closed({ ...taskFields, ready: Type.Optional(Type.Boolean({ description: 'Pending, with all it depends on done' })) })
+export const TaskViewSchema = closed({ ...taskFields, ready: Type.Optional(Type.Boolean({ description: 'Of one that is pending: whether all that it depends on is done, so that it can be claimed' })) })
 
 /** A task, whole. */
 export const TaskSchema = closed({

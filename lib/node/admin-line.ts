@@ -1,4 +1,5 @@
 import type { AdminInput, AdminName } from '../../schemas/admin'
+import { timeOf } from '../iso-time'
 
 /** One thing to administer, as the command line says it. */
 export type AdminCall = { [N in AdminName]: { name: N, input: AdminInput<N> } }[AdminName]
@@ -123,9 +124,7 @@ const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 }
 /** A duration from now, such as 30d or 12h, or a time, ISO 8601. Returns ISO 8601. @throws Error */
 export function readExpiry (text: string, now: number): string {
   const [, amount, unit] = /^(\d{1,6})([mhdw])$/.exec(text.trim()) ?? []
-  const time = amount === undefined
-    ? /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text.trim()) ? Date.parse(text.trim()) : NaN
-    : now + Number(amount) * UNITS[unit as keyof typeof UNITS]
+  const time = amount === undefined ? timeOf(text.trim()) : now + Number(amount) * UNITS[unit as keyof typeof UNITS]
   if (!(time > now) || time > 8.64e15) {
     throw new Error(`--expires is ${JSON.stringify(text.slice(0, 100))}: it must be a time to come, such as 30d, 12h or 2027-01-31T09:30:00Z`)
   }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { timeOf } from '../iso-time'
 import { ADMIN_SWITCHES, readAdminCall, type AdminCall } from './admin-line'
 import { CLIENT_NAMES, type ClientName, SCOPES, type Scope } from './clients/names'
 import { ConfigError, FLAGS, type Flag, type Flags } from './config'
@@ -178,11 +179,10 @@ function readHead (text: string, verify: boolean): string {
 }
 
 function readSince (text: string): string {
-  const parts = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text)
+  const iso = text.replace(/^(\S{10}) (?=\S)/, '$1T')
   // A time without a zone is UTC, as every time in the log is.
-  const time = parts === null ? NaN : Date.parse(`${parts[1]}T${parts[2] ?? '00:00'}${parts[3] ?? 'Z'}`)
-  // A day that its month does not have would pass for one of the next.
-  if (Number.isNaN(time) || !new Date(`${parts![1]}T00:00Z`).toISOString().startsWith(parts![1]!)) {
+  const time = timeOf(/T[^Z+-]+$/.test(iso) ? `${iso}Z` : iso)
+  if (Number.isNaN(time)) {
     throw usage(`--since is ${JSON.stringify(text.slice(0, 100))}: it must be a date or a time such as 2026-01-31 or 2026-01-31T09:30:00Z, in UTC unless it says otherwise`)
   }
   return new Date(time).toISOString()

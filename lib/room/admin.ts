@@ -1,5 +1,6 @@
 import { ADMIN, type AdminInput, type AdminName, type AdminOutput } from '../../schemas/admin'
 import { ReadyroomError } from '../errors'
+import { timeOf } from '../iso-time'
 import { parse } from '../validate'
 import type { RoomDesk } from './desk'
 import { exportPage } from './export'
@@ -55,7 +56,7 @@ export class RoomAdmin {
       await this.#rooms.open()
       if (!this.#rooms.tokens.initialised) throw new ReadyroomError('BAD_REQUEST', 'Nobody has a token here yet. Begin with `readyroom admin init`.')
     }
-    if (end !== undefined && !(Date.parse(end) > this.#now())) throw new ReadyroomError('BAD_REQUEST', `expires_at must be a time to come, ISO 8601; got ${JSON.stringify(end)}.`)
+    if (end !== undefined && !(timeOf(end) > this.#now())) throw new ReadyroomError('BAD_REQUEST', `expires_at must be a time to come, ISO 8601; got ${JSON.stringify(end)}.`)
     const token = newToken()
     const known = await this.#rooms.run('mintToken', this.#rooms.system(), {
       hash: hashOf(token),

@@ -57,6 +57,7 @@ export class RoomDesk {
   readonly #adminApi: boolean
   readonly #closing = new AbortController()
   #opened: Promise<void> | undefined
+  readonly #rooms = new Set<string>()
   #isStoreOpen = false
   /** Commands are run, whatever else is still being done before anybody gets in. */
   #isReady = false
@@ -94,13 +95,18 @@ export class RoomDesk {
     this.#isStoreOpen = true
     this.#isReady = true
     try {
-      this.tokens.load((await this.#store.run('loadTokens', this.system(), {})).result)
+      const { result } = await this.#store.run('loadTokens', this.system(), {})
+      this.tokens.load(result)
+      for (const room of result.rooms) this.#rooms.add(room)
       await this.onOpen()
     } catch (err) {
       this.#isReady = false
       throw err
     }
   }
+
+  /** Whether there is a room of this name, folded. */
+  hasRoom (room: string): boolean { return this.#rooms.has(room) }
 
   /** Tools that a principal may use. */
   toolsOf (principal: Principal): RoomTool[] {
@@ -117,7 +123,11 @@ export class RoomDesk {
     if (!this.#isReady) await this.open()
     const { result, events } = await this.#store.run(name, head, input)
     this.feed.publish(events)
-    if (name === 'deleteRoom') this.feed.deleted(head.room)
+    if (name === 'addRoom') this.#rooms.add((result as OutputOf<'addRoom'>).room)
+    if (name === 'deleteRoom') {
+      this.#rooms.delete(head.room)
+      this.feed.deleted(head.room)
+    }
     return result
   }
 

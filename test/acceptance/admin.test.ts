@@ -106,6 +106,7 @@ t.test('what is not understood is said, with exit code 2, and nothing is made', 
     [['add-token', '--agent', 'ann', '--room', 'main', '--admin', '--approver'], /one at a time/],
     [['add-token', '--agent', 'ann', '--room', 'main', '--expires', 'soon'], /--expires is "soon": .*30d, 12h/],
     [['add-token', '--agent', 'ann', '--room', 'main', '--expires', '2001-01-01'], /a time to come/],
+    [['add-token', '--agent', 'ann', '--room', 'main', '--expires', '2127-02-30'], /--expires is "2127-02-30"/],
     [['retention', 'main', 'long'], /--days is "long": it must be a whole number from 0 to 36500/],
     [['export', 'main', '--format', 'pdf'], /--format is "pdf"/],
     [['backup'], /needs a file/]

@@ -148,12 +148,16 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
     await ann('createTask', { title: 'three', depends_on: [1, 2] })
     const ready = async (): Promise<number[]> => (await ann('listTasks', { status: 'ready' })).tasks.map(({ id }) => id)
     t.strictSame(await ready(), [1, 2])
+    const board = async (status?: 'ready') => (await ann('listTasks', status === undefined ? {} : { status })).tasks.map(task => [task.id, task.ready])
+    t.strictSame(await board(), [[1, true], [2, true], [3, false]])
+    t.strictSame(await board('ready'), [[1, true], [2, true]])
     await t.rejects(ann('claimTask', { task_id: 3 }), { code: 'TASK_NOT_READY', message: /task 1, task 2/ })
     for (const id of [1, 2]) {
       await ann('claimTask', { task_id: id })
       await ann('updateTask', { task_id: id, status: 'done' })
     }
     t.strictSame(await ready(), [3])
+    t.strictSame(await board(), [[1, undefined], [2, undefined], [3, true]], 'it is said of what is pending')
     await t.rejects(ann('updateTask', { task_id: 1, depends_on: [3] }), { code: 'BAD_REQUEST', message: /task 1, then task 3, then task 1/ })
     await t.rejects(ann('createTask', { title: 'x', depends_on: [99] }), { code: 'TASK_NOT_FOUND' })
     t.equal((await ann('listTasks', {})).tasks.length, 3)

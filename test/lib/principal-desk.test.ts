@@ -47,7 +47,7 @@ t.test('an agent asks under its own name or a part of it, into its home room', a
   const ann = deskOf(enter('ann'))
   t.match(await ann.ask({ stream: 'ann', question: 'Ship it?' }), { stream: 'ann', room: 'main', asker: 'ann' })
   t.match(await ann.ask({ stream: 'ann/tests', question: 'Ship it?' }), { stream: 'ann/tests', asker: 'ann' })
-  for (const stream of ['bob', 'anna', 'Ann', 'bob/ann']) {
+  for (const stream of ['bob', 'anna', 'Ann', 'bob/ann', 'ann/', 'ann//b', 'ann/b/', 'ann/ ', 'ann/\u200b/b']) {
     t.throws(() => ann.ask({ stream, question: 'Ship it?' }), { code: 'BAD_REQUEST', message: /the name of your token/ }, stream)
   }
 })

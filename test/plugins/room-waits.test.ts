@@ -66,3 +66,16 @@ t.test('a room that is deleted under those who wait in it ends their waits at on
   await bob.call('post_message', { body: 'still here' })
   t.match(await main, /"changed": ?true/)
 })
+
+t.test('a question for a room that was deleted is refused with what to do, and leaves no ticket; one that is there again is asked in', async t => {
+  const { agent, admin, rooms } = await open(t)
+  const ann = await agent('ann', { room: 'lab' })
+  t.match((await ann.call('ask_human', { question: 'May I?' })).structuredContent, { status: 'pending' })
+  await admin.run('delete-room', { room: 'lab', confirm: 'lab' })
+  const refused = await ann.call('ask_human', { question: 'And now?' })
+  t.equal(refused.isError, true)
+  t.match((refused.content as Array<{ text: string }>)[0]!.text, /There is no room "lab" any more.*token/)
+  t.equal(((await ann.call('list_pending')).structuredContent as { tickets: unknown[] }).tickets.length, 1)
+  await rooms.run('addRoom', rooms.system('lab'), {})
+  t.match((await ann.call('ask_human', { question: 'Again?' })).structuredContent, { status: 'pending' })
+})

@@ -16,7 +16,7 @@ const QUEUE = 'queue'
 
 /** What whoever only looks is told where nothing was ever kept. */
 const NOTHING: Partial<Record<CommandName, unknown>> = {
-  loadTokens: { initialised: false, tokens: [] },
+  loadTokens: { initialised: false, tokens: [], rooms: [] },
   listTokens: { tokens: [] },
   listRooms: { rooms: [] }
 }

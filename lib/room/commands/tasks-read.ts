@@ -112,6 +112,13 @@ const waitingFor = (room: string) => db.selectFrom('dependencies')
   .where('dependencies.room', '=', room).where('other.status', '<>', 'done')
   .where('dependencies.task_id', '=', sql.ref<number>('tasks.id'))
 
+/** Which of these tasks depend on something that is not done. */
+function * waitingAmong (room: string, ids: readonly number[]): Steps<Set<number>> {
+  if (ids.length === 0) return new Set()
+  const rows = yield * all(db.selectFrom('tasks').select('id').where('room', '=', room).where('id', 'in', ids).where(({ exists }) => exists(waitingFor(room))))
+  return new Set(rows.map(({ id }) => id))
+}
+
 export interface ListTasksInput { status?: TaskStatus | 'open' | 'ready', assignee?: string, since_id?: number, limit?: number }
 
 /** Tasks in order of their ids. `open`: neither done nor cancelled. `ready`: pending, with all it depends on done. */
@@ -132,6 +139,11 @@ export const listTasks: Command<ListTasksInput, { tasks: TaskView[], next?: numb
   const ids = (yield * all(query.orderBy(order).limit(limit + 1))).map(({ id }) => id)
   const rows = ids.length === 0 ? [] : yield * all(db.selectFrom('tasks').selectAll().where('room', '=', room).where('id', 'in', ids).orderBy('id'))
   const dependencies = yield * dependenciesOf(room, ids)
-  const { items, next } = page(rows.map(row => viewOf(row, dependencies.get(row.id))), limit, PAGE_BYTES)
+  const pending = rows.filter(row => row.status === 'pending').map(({ id }) => id)
+  const waiting = status === 'ready' ? new Set<number>() : yield * waitingAmong(room, pending.filter(id => dependencies.has(id)))
+  const { items, next } = page(rows.map(row => ({
+    ...viewOf(row, dependencies.get(row.id)),
+    ...(row.status === 'pending' && { ready: !waiting.has(row.id) })
+  })), limit, PAGE_BYTES)
   return { tasks: items, ...given('next', next) }
 }

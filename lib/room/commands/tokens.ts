@@ -48,10 +48,11 @@ export const initialise: Command<object, { since: string }> = function * (call) 
 }
 
 /** What the door has to know: whether anybody is let in without a credential, and who else. */
-export const loadTokens: Command<object, { initialised: boolean, tokens: KnownToken[] }> = function * () {
+export const loadTokens: Command<object, { initialised: boolean, tokens: KnownToken[], rooms: string[] }> = function * () {
   const mark = yield * first(db.selectFrom('marks').select('value').where('name', '=', INITIALISED))
   const rows = yield * all(db.selectFrom('tokens').selectAll().where('revoked_at', 'is', null).orderBy('id'))
-  return { initialised: mark !== undefined, tokens: rows.map(row => ({ ...viewOf(row), hash: row.hash })) }
+  const rooms = (yield * all(db.selectFrom('rooms').select('name'))).map(({ name }) => name)
+  return { initialised: mark !== undefined, tokens: rows.map(row => ({ ...viewOf(row), hash: row.hash })), rooms }
 }
 
 export interface MintInput {
