@@ -16,6 +16,7 @@ const DAY_MS = 86_400_000
 const DEAF_AGAIN_MS = 3_600_000
 /** A stream is silent for 15 s at most, so that three signs are missing by then. */
 const DEAF_MS = 60_000
+const OLDEST_NODE = 18
 /** How long one hook waits for another that is at it. */
 const LOCK_MS = 400
 
@@ -202,6 +203,7 @@ async function selfcheck (world: HookWorld): Promise<number> {
     isGood &&= good
     lines.push(`${name.padEnd(8)} ${good ? '' : 'WRONG: '}${text}`)
   }
+  say('node', Number.parseInt(process.versions.node) >= OLDEST_NODE, `${process.version}; ${OLDEST_NODE} or later is needed`)
   try {
     const settings = readSettings(world)
     lines.push(`server   ${settings.base}`, `token    ${settings.token === undefined ? 'none' : 'set'}`)
