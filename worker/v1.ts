@@ -18,6 +18,7 @@ import {
   UnreadQuerySchema
 } from '../schemas/v1'
 import { clientScripts } from './client-scripts'
+import { textWhileLive } from './live-text'
 import { readBody, readQuery } from './request-body'
 import { json, type Routed, type RoutesLog } from './routes'
 
@@ -133,17 +134,7 @@ export function v1Handlers (options: V1Options): Map<string, For> {
       const head = await rooms.enter(principal, room)
       // A room that is not there is refused before anything is sent.
       await rooms.run('getRoomInfo', head, {})
-      const pages = exportText(rooms, head, format)
-      const encoder = new TextEncoder()
-      const body = new ReadableStream<Uint8Array>({
-        async pull (controller) {
-          const { done, value } = await pages.next()
-          if (done) return controller.close()
-          // What ends with a failure is seen to be cut off.
-          if (!doors.identity.isLive(principal)) throw new ReadyroomError('UNAUTHORIZED', 'The token was revoked while this was read.')
-          controller.enqueue(encoder.encode(value))
-        }
-      })
+      const body = textWhileLive(exportText(rooms, head, format), doors.identity, principal)
       return new Response(body, { headers: exportHeaders(head.room, format) })
     },
     'GET /v1/client' (request) {

@@ -123,6 +123,35 @@ t.test('a revocation is seen by a wait that is open, and by whatever comes after
   await refused(t, waits[1], 401, 'UNAUTHORIZED')
 })
 
+t.test('a revocation ends what is open at once: waits long before their time, and an export in the middle', async t => {
+  const worker = await startWorker(t)
+  const [token, eve] = [await mint(worker, 'ann'), await mint(worker, 'eve')]
+  const ann = reach(worker, token)
+  const storage = await worker.runtime.unsafeGetDurableObjectStorage('readyroom', 'RoomObject', { name: '["queue","main"]' })
+  await storage.exec(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1500)
+    INSERT INTO messages (room, id, at, author, author_kind, body, require_ack) SELECT 'main', n, '2026-01-01', 'eve', 'agent', hex(zeroblob(8000)), 0 FROM n`)
+  const { structuredContent: { id } } = await tool(worker, token, 'ask_human', { question: 'Ship it?' })
+  for (const one of [ann, reach(worker, eve)]) await one.post('/v1/whats-new')
+  await ann.post('/v1/whats-new')
+  const waits = [tool(worker, token, 'wait_for_answer', { id, timeout_seconds: 60 }), tool(worker, token, 'wait_for_change', { timeout_s: 60 })]
+  const others = tool(worker, eve, 'wait_for_change', { timeout_s: 4 })
+  const waiting = ann.ask('/v1/wait?timeout_s=60')
+  await worker.untilWaiting(1)
+  const reader = (await fetch(`${worker.origin}/v1/export`, { headers: ann.headers })).body!.getReader()
+  let got = (await reader.read()).value!.length
+  const start = performance.now()
+  await administer(worker, 'revoke', { agent: 'ann' })
+  for (const answer of await Promise.all(waits)) t.match(answer, { isError: true, content: [{ text: /revoked/ }] })
+  await refused(t, waiting, 401, 'UNAUTHORIZED')
+  const ms = performance.now() - start
+  t.ok(ms < 2_500, `${ms.toFixed(0)} ms of five seconds`)
+  t.match(await others, { structuredContent: { changed: true } }, 'and nobody else\'s')
+  await t.rejects((async () => {
+    for (let more = await reader.read(); !more.done; more = await reader.read()) got += more.value.length
+  })(), 'it is seen to be cut off')
+  t.ok(got < 1_500 * 16_000, `${got} bytes`)
+})
+
 t.test('what is no token wakes no object, and one that nobody has wakes the queue once', async t => {
   const worker = await startWorker(t)
   const nobody = `rr_${'A'.repeat(43)}`
