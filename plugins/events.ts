@@ -8,7 +8,7 @@ import { knownOf, watchTickets } from '../lib/room/ticket-watch'
 import { NoQuerySchema } from '../schemas/api'
 import type { AuditEntry } from '../schemas/event'
 import { REFUSALS } from './errors'
-import { Feed, type FeedLog } from './feed'
+import { endExpired, Feed, type FeedLog } from './feed'
 
 /** How often a silent stream says that it is alive, in milliseconds. */
 export const HEARTBEAT_MS = 15_000
@@ -43,11 +43,13 @@ export default async function events (
   const stopHearing = identity.onRevoked(() => {
     for (const feed of feeds.keys()) if (!feed.isLive()) feed.end()
   })
+  const stopLooking = endExpired(() => feeds.keys(), heartbeatMs)
   const stopWatching = rooms === undefined ? () => {} : watchTickets({ rooms, tell })
   app.addHook('onClose', async () => {
     stop()
     stopWatching()
     stopHearing()
+    stopLooking()
   })
   closing.addEventListener('abort', () => {
     for (const feed of feeds.keys()) feed.end()

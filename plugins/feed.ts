@@ -165,3 +165,14 @@ export class Feed<Entry> {
     this.end()
   }
 }
+
+/**
+ * A token whose time is over says nothing about it: its readers are ended within `everyMs`, though nothing happens that
+ * they could be told of. Returns how to stop looking.
+ */
+export function endExpired (readers: () => Iterable<Pick<Feed<unknown>, 'isLive' | 'end'>>, everyMs: number): () => void {
+  const timer = setInterval(() => {
+    for (const reader of readers()) if (!reader.isLive()) reader.end()
+  }, everyMs).unref()
+  return () => { clearInterval(timer) }
+}

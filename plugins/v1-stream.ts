@@ -7,7 +7,7 @@ import type { RoomEvent } from '../schemas/room'
 import { StreamQuerySchema } from '../schemas/v1'
 import { REFUSALS } from './errors'
 import { HEARTBEAT_MS, STALL_MS, type EventsOptions } from './events'
-import { Feed, type FeedLog } from './feed'
+import { endExpired, Feed, type FeedLog } from './feed'
 
 /** The log of one room, as a feed reads it. Where it ends is known from what was heard. */
 class RoomLog implements FeedLog<RoomEvent> {
@@ -59,11 +59,13 @@ export default async function v1Stream (
   const stopHearing = identity.onRevoked(() => {
     for (const feed of feeds.keys()) if (!feed.isLive()) feed.end()
   })
+  const stopLooking = endExpired(() => feeds.keys(), heartbeatMs)
   const stopDeleted = rooms.feed.onDeleted(gone => {
     for (const [feed, room] of feeds) if (room === gone) feed.end({ event: 'room_deleted', data: { room } })
   })
   app.addHook('onClose', async () => {
     stopHearing()
+    stopLooking()
     stopDeleted()
   })
   app.closing.addEventListener('abort', () => {

@@ -151,3 +151,18 @@ t.test('who holds a stream open is there, and is not at work for it', async t =>
   const { agents } = await as(room, ann).get<{ agents: object[] }>('/v1/agents')
   t.match(agents, [{ name: 'ann', status: 'working' }, { name: 'bob', status: 'idle' }])
 })
+
+t.test('a stream whose token comes to its end is ended soon after, though nothing happens; so is that of the tickets', async t => {
+  const clock = new Clock()
+  const room = await listenWithRooms(t, { clock, events: { heartbeatMs: 10 } })
+  const until = new Date(clock.now() + 60_000).toISOString()
+  const ann = await room.mint('ann', { expires_at: until })
+  const lea = await room.mint('lea', { role: 'approver', expires_at: until })
+  const bob = await room.mint('bob')
+  const over = [await openStream(t, room.origin, bearer(ann), '/v1/stream'), await openStream(t, room.origin, bearer(lea), '/api/events')]
+  const other = await openStream(t, room.origin, bearer(bob), '/v1/stream')
+  clock.by(60_000)
+  for (const stream of over) await stream.rest()
+  await as(room, bob).post('/v1/messages', { body: 'still here' })
+  t.match(await other.event(), { event: 'agent_joined' })
+})
