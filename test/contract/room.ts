@@ -433,6 +433,28 @@ export function roomStoreContract (t: Test, { open }: RoomStoreTarget): void {
     t.notOk('over_budget' in (await store.run('postMessage', person, { body: '@bob' })).result)
     t.notOk('over_budget' in await ann('postMessage', { body: '@bob a new day' }, NOW + 86_400_000))
   })
+
+  test('every way to call somebody costs the same budget: a task, a note, a task of theirs, an acknowledgement; none that nobody asked for wakes', async (t, store) => {
+    const [ann, bob] = [hand(store, 'ann'), hand(store, 'bob')]
+    await bob('whatsNew', {})
+    const { budget } = await ann('attentionOf', {})
+    const theirs = (await bob('createTask', { title: 'Mine', claim: true })).id
+    const asked = (await bob('postMessage', { body: 'Say that you saw it', require_ack: true })).id
+    const plain = (await bob('postMessage', { body: 'Nothing to say' })).id
+    const call: Array<() => Promise<unknown>> = [
+      () => ann('createTask', { title: 'For @bob' }),
+      () => ann('addNote', { task_id: theirs, body: 'how is it?' }),
+      () => ann('createTask', { title: 'And this', body: 'ask bob' })
+    ]
+    await ann('ackMessage', { message_id: plain })
+    await ann('ackMessage', { message_id: asked })
+    for (let n = 0; n < budget + 5; n++) await call[n % call.length]!()
+    t.strictSame((await ann('attentionOf', {})).pairs, [{ day: '2026-05-01', caller: 'ann', called: 'bob', count: budget + 6, over: 6 }])
+    const { events } = await ann('readEvents', { limit: 500 })
+    t.equal(events.filter(({ actor, concerns }) => actor === 'ann' && concerns?.includes('bob')).length, budget)
+    t.strictSame(events.filter(({ kind }) => kind === 'message_acked').map(({ concerns }) => concerns), [undefined, ['bob']])
+  })
+
   test('a call with a key is done once: sent again it changes nothing, and its result is that of the first; a day later it is forgotten', async (t, store) => {
     const head = (key: string, now = NOW): CallHead => ({ actor: { name: 'ann', kind: 'agent', admin: false }, room: 'ops', now, key })
     const bodies = async (): Promise<string[]> => (await hand(store, 'bob')('readMessages', { since_id: 0 })).messages.map(({ body }) => body)

@@ -5,7 +5,7 @@ import { db } from '../tables'
 
 // What it costs to be told of things: each wake-up and each injected turn is a turn that somebody pays for.
 
-/** How often one agent may call another on one day, by a mention or an address, before it no longer wakes the other. */
+/** How often one agent may call another on one day, by whatever means, before it no longer wakes the other. */
 export const CALL_BUDGET = 50
 const DAYS = 7
 const DAY_MS = 86_400_000

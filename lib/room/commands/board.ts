@@ -1,5 +1,6 @@
 import { NOTE_BYTES, TASK_BODY_BYTES, type Task, type TaskStatus } from '../../../schemas/room'
 import { ReadyroomError } from '../../errors'
+import { spend } from './attention'
 import { append, checkText, enter, iso, nextId, type Call, type Command } from '../call'
 import { calledIn } from '../members'
 import { mentionsIn } from '../names'
@@ -41,7 +42,8 @@ export const createTask: Command<CreateTaskInput, Task> = function * (call, inpu
   for (const other of dependencies) yield * run(db.insertInto('dependencies').values({ room, task_id: id, depends_on: other }))
   yield * indexText(room, 'task', id, body === null ? input.title : `${input.title}\n${body}`)
   const mentions = mentionsIn(`${input.title}\n${body ?? ''}`, yield * calledIn(room)).filter(name => name !== actor.name)
-  yield * append(call, { kind: 'task_created', task_id: id, body: input.title, concerns: mentions })
+  const { within } = yield * spend(call, mentions)
+  yield * append(call, { kind: 'task_created', task_id: id, body: input.title, concerns: within })
   if (input.claim === true && input.ticket_id === undefined) {
     row = yield * settle(call, row, claim(row, actor, now, yield * unfinished(room, id), null)!)
   }
@@ -144,7 +146,8 @@ export function * note (call: Call, row: TasksTable, text: string, by?: { name: 
   yield * run(db.insertInto('notes').values({ room: call.room, id, task_id: row.id, at: iso(call.now), author: author.name, author_kind: author.kind, body }))
   yield * indexText(call.room, 'note', id, body)
   const mentions = mentionsIn(body, yield * calledIn(call.room))
-  const concerns = [...new Set([...row.owner === null ? [] : [row.owner], ...mentions])].filter(name => name !== author.name)
+  const called = [...new Set([...row.owner === null ? [] : [row.owner], ...mentions])].filter(name => name !== author.name)
+  const concerns = by === undefined ? (yield * spend(call, called)).within : called
   yield * append(call, { kind: 'task_noted', task_id: row.id, body, concerns, ...(by && { actor: by }) })
   return id
 }

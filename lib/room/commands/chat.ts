@@ -67,7 +67,10 @@ export const ackMessage: Command<{ message_id: number }, { message_id: number, a
   const before = yield * first(db.selectFrom('acks').select('at').where('room', '=', room).where('message_id', '=', id).where('agent', '=', actor.name))
   if (before === undefined) {
     yield * run(db.insertInto('acks').values({ room, message_id: id, agent: actor.name, at: iso(call.now) }))
-    yield * append(call, { kind: 'message_acked', message_id: id, concerns: [message.author] })
+    // Who did not ask for it is not woken by it.
+    const asked = message.require_ack !== 0 && message.author !== actor.name
+    const { within } = yield * spend(call, asked ? [message.author] : [])
+    yield * append(call, { kind: 'message_acked', message_id: id, concerns: within })
   }
   return { message_id: id, acked: true }
 }
