@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
@@ -7,9 +8,10 @@ import { dirname } from 'node:path'
  */
 export function writeWhole (path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const temporary = `${path}.${process.pid}.tmp`
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
-    writeFileSync(temporary, text, { mode: 0o600 })
+    // Nothing that stands there is written into, a link to somewhere else least of all.
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
     renameSync(temporary, path)
   } catch (err) {
     remove(temporary)

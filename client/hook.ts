@@ -133,7 +133,7 @@ const inRoom = ({ room }: Settings): { room?: string } => room === undefined ? {
 function unseen (news: News, { shown = 0 }: HookMarks): News {
   if (shown === 0 || news.through < shown) return news
   const events = news.events.filter(({ id }) => id > shown)
-  return { ...news, events, unread: news.unread - (news.events.length - events.length) }
+  return { ...news, events, unread: Math.max(events.length, news.unread - (news.events.length - events.length)) }
 }
 
 /** One hook at a time, so that two tools that end together say it once. The words where this one has nothing to do. */

@@ -54,7 +54,8 @@ export function inject (news: News, boundary: string, limit = INJECTION_BYTES): 
     ...left > 0 ? [`Ready Room: ${left} more ${left === 1 ? 'waits' : 'wait'} for your next turn; whats_new shows them now.`] : []
   ].map(line => `\n${line}`).join('')
 
-  const free = limit - bytes(`${head}\n${boundary}\n${boundary}${tail(unread, true)}`)
+  // One that is left takes a letter more than nine.
+  const free = limit - bytes(`${head}\n${boundary}\n${boundary}`) - Math.max(bytes(tail(unread, true)), bytes(tail(1, true)))
   const lines: string[] = []
   let used = 0
   let isCut = false

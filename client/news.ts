@@ -59,9 +59,12 @@ export function readEvent (value: unknown): NewsEvent | undefined {
 
 const isWord = (text: unknown): text is string => typeof text === 'string' && /^[a-z_]{1,40}$/.test(text)
 
-/** JSON in which no character ends a line, moves a cursor or turns the direction of what follows. */
+/**
+ * JSON in which no character ends a line, moves a cursor, turns the direction of what follows or cannot be seen. The mark
+ * that makes a sign an emoji is left.
+ */
 export function quote (value: unknown): string {
-  return JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, letter =>
+  return JSON.stringify(value).replace(/(?!\ufe0f)[\u007f-\u009f\u2028\u2029\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, letter =>
     Array.from({ length: letter.length }, (_, at) => `\\u${letter.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''))
 }
 

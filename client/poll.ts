@@ -44,7 +44,8 @@ export async function poll ({ settings, everyMs, since, refused, onNews, alive, 
   signal.addEventListener('abort', stop, { once: true })
   try {
     while (!signal.aborted) {
-      const asked = ask(settings, { path: 'v1/unread', query: { room: settings.room, since: since() ?? NOW, limit: PAGE }, ms: ANSWER_MS })
+      const from = since()
+      const asked = ask(settings, { path: 'v1/unread', query: { room: settings.room, since: from ?? NOW, limit: PAGE }, ms: ANSWER_MS })
       // Whoever has ended waits for no answer.
       asked.catch(() => {})
       const answer = await Promise.race<Answer | undefined>([asked, over])
@@ -53,8 +54,8 @@ export async function poll ({ settings, everyMs, since, refused, onNews, alive, 
       const news = readNews(answer.json)
       if (news === undefined) throw new Error('what answers there is no Ready Room')
       onNews(news)
-      // A page that was cut is read on at once.
-      if (news.unread > news.events.length) continue
+      // A page that was cut is read on at once, where that leads any further.
+      if (news.unread > news.events.length && since() !== from) continue
       for (let left = everyMs; left > 0 && !signal.aborted; left -= ALIVE_MS) {
         alive()
         await pause(Math.min(left, ALIVE_MS), signal)

@@ -14,6 +14,8 @@ export interface Ask {
   headers?: Record<string, string>
   /** How long it may take in all, in milliseconds. */
   ms: number
+  /** Ends it before its time. */
+  signal?: AbortSignal
 }
 
 export interface Answer {
@@ -24,13 +26,14 @@ export interface Answer {
   json: unknown
 }
 
-function open ({ base, token }: Settings, { method = 'GET', path, query = {}, body, headers = {} }: Ask) {
+function open ({ base, token }: Settings, { method = 'GET', path, query = {}, body, headers = {}, signal }: Ask) {
   const url = new URL(path, base)
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
   const text = body === undefined ? undefined : JSON.stringify(body)
   const sent = (url.protocol === 'https:' ? secure : plain)(url, {
     method,
     agent: false,
+    ...(signal !== undefined && { signal }),
     headers: {
       ...headers,
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -48,6 +51,8 @@ export function ask (settings: Settings, what: Ask): Promise<Answer> {
     const timer = setTimeout(() => { sent.destroy(new Error(`no answer within ${what.ms} ms`)) }, what.ms)
     const fail = (err: Error): void => { clearTimeout(timer); reject(err) }
     sent.on('error', fail)
+    // Whatever else an answer may be, such as another protocol, it is over with its connection.
+    sent.on('close', () => { fail(new Error('the connection was closed without an answer')) })
     sent.on('response', response => {
       const pieces: Buffer[] = []
       let size = 0
@@ -87,7 +92,9 @@ export function stream (settings: Settings, what: Ask, onText: (text: string) =>
       isOver = true
       onEnd()
     }
-    sent.on('error', err => { clearTimeout(timer); reject(err) })
+    const fail = (err: Error): void => { clearTimeout(timer); reject(err) }
+    sent.on('error', fail)
+    sent.on('close', () => { fail(new Error('the connection was closed without an answer')) })
     sent.on('response', response => {
       clearTimeout(timer)
       response.setEncoding('utf8')

@@ -113,8 +113,11 @@ export class State {
     this.#watch.touch(nowMs)
   }
 
-  /** How long ago that was said last, in milliseconds; undefined where it never was. */
-  sinceBeat (nowMs: number): number | undefined { return ageOf(this.path('heartbeat'), nowMs) }
+  /** How long ago that was said last, in milliseconds; undefined where it never was. One of a time to come is no sign of life. */
+  sinceBeat (nowMs: number): number | undefined {
+    const age = ageOf(this.path('heartbeat'), nowMs)
+    return age === undefined ? undefined : Math.abs(age)
+  }
 
   #write (what: Parameters<State['path']>[0], text: string): void { writeWhole(this.path(what), text) }
 }

@@ -1,5 +1,5 @@
 import { Coalescer } from './coalescer'
-import { isTraffic, lineFor, mentions, type Heard } from './lines'
+import { isTraffic, LINE_CHARS, lineFor, mentions, type Heard } from './lines'
 import { readEvent, readNews, type NewsEvent } from './news'
 import { poll, pollMs } from './poll'
 import { ask, refusal, stream } from './request'
@@ -117,8 +117,8 @@ export class Watcher {
 
   /** Who we are, and in which room: the server knows. */
   async #introduce (): Promise<void> {
-    const { settings } = this.#options
-    const answer = await ask(settings, { path: 'v1/unread', query: { room: settings.room, limit: 1 }, ms: ANSWER_MS })
+    const { settings, signal } = this.#options
+    const answer = await ask(settings, { path: 'v1/unread', query: { room: settings.room, limit: 1 }, ms: ANSWER_MS, signal })
     if (answer.status !== 200) throw failure(answer.status)
     const news = readNews(answer.json)
     if (news === undefined) throw new Error('what answers there is no Ready Room')
@@ -148,7 +148,8 @@ export class Watcher {
         path: 'v1/stream',
         query: { room: settings.room },
         headers: this.#seen === undefined ? {} : { 'last-event-id': String(this.#seen) },
-        ms: ANSWER_MS
+        ms: ANSWER_MS,
+        signal
       }, text => {
         alive()
         try { read(text) } catch (err) { fail(err as Error); open?.end() }
@@ -226,7 +227,9 @@ export class Watcher {
   #hear (event: NewsEvent): void {
     if (this.#seen !== undefined && event.id <= this.#seen) return
     const oldest = this.#held.oldest
-    const heard = { event, isForUs: this.#isForUs(event) }
+    // A line has room for a beginning, and what waits for its turn waits in memory.
+    const body = event.body?.slice(0, 2 * LINE_CHARS)
+    const heard = { event: { ...event, ...(body !== undefined && { body }) }, isForUs: this.#isForUs(event) }
     if (this.#counts(heard)) {
       this.#seen = event.id
       this.#held.hear(heard, heard.isForUs && this.#isUrgent)
