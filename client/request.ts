@@ -52,8 +52,10 @@ export function ask (settings: Settings, what: Ask): Promise<Answer> {
     const fail = (err: Error): void => { clearTimeout(timer); reject(err) }
     sent.on('error', fail)
     // Whatever else an answer may be, such as another protocol, it is over with its connection.
-    sent.on('close', () => { fail(new Error('the connection was closed without an answer')) })
+    const noAnswer = (): void => { fail(new Error('the connection was closed without an answer')) }
+    sent.on('close', noAnswer)
     sent.on('response', response => {
+      sent.off('close', noAnswer)
       const pieces: Buffer[] = []
       let size = 0
       response.on('data', (piece: Buffer) => {

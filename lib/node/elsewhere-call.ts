@@ -1,4 +1,8 @@
 import { ERRORS, ReadyroomError, type ErrorCode } from '../errors'
+import { boundedText } from './bounded-text'
+
+/** The longest answer that is read: a full list_pending is about a third of it. */
+const MAX_BYTES = 16 * 1_048_576
 
 /** No answer that counts. `reached`: the call may have got there, and may have been done. */
 export class LostError extends Error {
@@ -67,7 +71,7 @@ export async function askElsewhere (
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       signal: signal === undefined ? time : AbortSignal.any([signal, time])
     })
-    text = await response.text()
+    text = await boundedText(response, MAX_BYTES)
   } catch (err) {
     signal?.throwIfAborted()
     throw lost(err, time.aborted, timeoutMs)

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { boundedText } from '../bounded-text'
 import { clientScripts, digestOf, type ScriptName } from '../client-scripts'
 import { HOOK_FILE, hookEntry, putHooks } from '../clients/hook-settings'
 import type { Scope } from '../clients/names'
@@ -70,7 +71,7 @@ async function fetched (name: ScriptName, { url, token }: { url: string, token: 
   let text: string
   try {
     response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(FETCH_MS), headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })
-    text = await response.text()
+    text = await boundedText(response, MAX_BYTES)
   } catch (err) {
     throw new RefusedError(`${address} cannot be fetched: ${(err as Error).message}. Check the address, then try again.`, { cause: err })
   }
@@ -78,7 +79,7 @@ async function fetched (name: ScriptName, { url, token }: { url: string, token: 
     const why = response.status === 401 ? 'set READYROOM_AGENT_TOKEN to a token of that server' : 'check that a Ready Room with rooms is there'
     throw new RefusedError(`${address} answered ${response.status}: ${why}, then try again.`)
   }
-  if (text.length > MAX_BYTES || response.headers.get('x-readyroom-sha256') !== digestOf(text)) {
+  if (response.headers.get('x-readyroom-sha256') !== digestOf(text)) {
     throw new RefusedError(`${address} sent something else than what it says that it sends: its SHA-256 does not match. Nothing was changed.`)
   }
   return text

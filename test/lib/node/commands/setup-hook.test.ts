@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { digestOf } from '../../../../lib/node/client-scripts'
 import { hookEntry, HOOK_EVENTS, putHooks } from '../../../../lib/node/clients/hook-settings'
 import { setupHook, type SetupHookOptions } from '../../../../lib/node/commands/setup-hook'
-import { scripted } from '../../../helpers/client-server'
+import { scripted, type Reply } from '../../../helpers/client-server'
 import { testFolder } from '../../../helpers/folder'
 
 interface Settings { hooks: Record<string, Array<{ hooks: Array<{ command: string, args?: string[] }> }>> }
@@ -87,7 +87,27 @@ t.test('what a server sends is taken only where its digest is right', async t =>
   const clean = machine(t)
   digest = digestOf('something else')
   await t.rejects(setupHook({ ...clean.options, from }), /SHA-256 does not match/)
+  // The one that is right, with something behind it.
+  digest = digestOf(text)
+  const tampering = await scripted(t, (_asked, response) => { response.writeHead(200, { 'x-readyroom-sha256': digest }).end(`${text}//`) })
+  await t.rejects(setupHook({ ...clean.options, from: { url: `${tampering.url}/`, token: 'rr_secret' } }), /SHA-256 does not match/)
   status = 401
   await t.rejects(setupHook({ ...clean.options, from }), /401: set READYROOM_AGENT_TOKEN/)
   t.throws(() => readdirSync(join(clean.home, '.claude')), 'nothing was written')
+})
+
+t.test('a server that never ends, leads elsewhere or breaks off is refused by what it does, and nothing is written', async t => {
+  const other = await scripted(t, (_asked, response) => { response.end('') })
+  const cases: Array<[reply: Reply, says: RegExp]> = [
+    [(_asked, response) => { const more = (): void => { if (!response.destroyed) response.write('x'.repeat(300_000), () => setImmediate(more)) }; more() }, /longer than 1048576 bytes/],
+    [(_asked, response) => { response.writeHead(302, { location: `${other.url}/v1/hook` }).end() }, /cannot be fetched/],
+    [(_asked, response) => { response.writeHead(200, { 'content-length': '9' }).write('x'); setImmediate(() => { response.destroy() }) }, /cannot be fetched/]
+  ]
+  for (const [reply, says] of cases) {
+    const { url } = await scripted(t, reply)
+    const { home, options } = machine(t)
+    await t.rejects(setupHook({ ...options, from: { url: `${url}/`, token: 'rr_secret' } }), { name: 'RefusedError', message: says })
+    t.throws(() => readdirSync(join(home, '.claude')))
+  }
+  t.equal(other.asked.length, 0, 'the token goes nowhere else')
 })
