@@ -58,7 +58,7 @@ const suites = {
   'worker-build': check('wrangler', 'deploy', '--dry-run', '--outdir', 'dist/worker'),
   worker: tap('worker', { jobs: 2, folders: ['test/worker'] }),
   conformance: tap('conformance', { jobs: 1, folders: ['test/conformance'] }),
-  browser: tap('browser', { jobs: 1, folders: ['test/browser'] }),
+  browser: tap('browser', { jobs: 2, folders: ['test/browser'] }),
   build: check('node', 'scripts/build.mjs'),
   acceptance: tap('acceptance', { jobs: 2, folders: ['test/acceptance'] }),
   // What would be published, installed where there is nothing else.
