@@ -73,7 +73,14 @@ export class QueueObject extends DurableObject<Env> {
   #openRooms (env: RoomsEnv, { queue, adminApi, announceUpgrades: announce }: Settings): RoomDesk {
     const { storage } = this.ctx
     const rooms = new RoomDesk({
-      store: new RoomObjectsStore({ queue, notes: storage.kv, room: name => roomStub(env, queue, name), registry: () => registryStub(env, queue) }),
+      store: new RoomObjectsStore({
+        queue,
+        notes: storage.kv,
+        room: name => roomStub(env, queue, name),
+        registry: () => registryStub(env, queue),
+        since: (seq, limit) => this.#desk.since(seq, limit),
+        onLost: () => { this.#joiner?.mend() }
+      }),
       maxWaitMs: MAX_WAIT_MS,
       adminApi
     })

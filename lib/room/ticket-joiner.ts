@@ -67,6 +67,13 @@ export class TicketJoiner {
     await this.#mend()
   }
 
+  /** Looks, as at a start, at the tasks that wait: what they wait for may be gone. Begins when what is under way is over. */
+  mend (): void {
+    this.#under = this.#under.then(() => this.#closed ? undefined : this.#mend()).catch((err: unknown) => {
+      this.#log.warn({ err }, 'Tasks that wait for tickets could not be looked at; it is done at the next start')
+    })
+  }
+
   /** The log is an older copy than the rooms have read. Waiting until it is as long again would pass over as many tickets in silence. */
   async #goBack (seq: number): Promise<void> {
     this.#log.warn({ applied: this.#applied, head: seq },

@@ -20,6 +20,7 @@ function storeOf (env: RoomsEnv, queue: string, kept = new Map<string, unknown>(
     queue,
     room: name => roomStub(env, queue, name),
     registry: () => registryStub(env, queue),
+    since: async () => [],
     notes: {
       get: <T>(name: string) => kept.get(name) as T | undefined,
       put (name, value) { kept.set(name, structuredClone(value)) },

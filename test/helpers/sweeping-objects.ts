@@ -26,6 +26,7 @@ export class HouseObject {
       queue: 'queue',
       room: name => roomStub(this.#env, 'queue', name),
       registry: () => registryStub(this.#env, 'queue'),
+      since: async () => [],
       notes: {
         get: <T>(name: string) => kept.get(name) as T | undefined,
         put (name, value) { kept.set(name, structuredClone(value)) },

@@ -65,8 +65,9 @@ export function * tokensFor (room: string): Steps<TokenSet> {
 }
 
 /** Notes, with a change of tokens, which rooms have to hear of it. */
-export function * changed (rooms: Iterable<string>): Steps<void> {
-  const version = String(Number((yield * valueOf(VERSION)) ?? 0) + 1)
+export function * changed (rooms: Iterable<string>, now: number): Steps<void> {
+  // Never a number from before, though the registry may have been taken back to an earlier day: a room would not listen.
+  const version = String(Math.max(Number((yield * valueOf(VERSION)) ?? 0) + 1, now))
   yield * setValue(VERSION, version)
   for (const room of rooms) yield * setValue(BEHIND + room, version)
 }

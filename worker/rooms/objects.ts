@@ -1,6 +1,7 @@
 import type { RoomInfo } from '../../schemas/room'
 import type { CallHead, CommandName, Outcome } from '../../lib/room/store'
 import type { Answer } from './engine'
+import type { Telling, Told } from './history'
 import type { TokenSet } from './mirror'
 
 // How the objects of the rooms call each other. What crosses is data: see engine.
@@ -13,7 +14,11 @@ export interface Job {
   input: unknown
 }
 
+/** What became of tickets, for one room. `anew` where the room was taken back to an earlier day: it asks the registry again, too. */
+export interface TellJob { queue: string, call: CallHead, telling: Telling, anew: boolean }
+
 export interface RoomStub {
+  tell (job: TellJob): Promise<Answer<Outcome<Told>>>
   run (job: Job): Promise<Answer<Outcome<unknown>>>
   /** The registry's word on who holds a token. Says what it added to the room's log. */
   learn (room: string, tokens: TokenSet, now: number): Promise<Answer<Outcome<null>>>

@@ -75,7 +75,7 @@ export class RegistryObject extends DurableObject<RoomsEnv> implements RegistryS
     const result = this.#engine.drive(command({ ...call, events }, input))
     const rooms = this.#concerned(name, call.room, result, before)
     if (rooms !== undefined) {
-      this.#engine.drive(changed(rooms))
+      this.#engine.drive(changed(rooms, call.now))
       this.#engine.drive(setValue(QUEUE, queue))
     }
     return { result, events }

@@ -3,10 +3,13 @@ import { ReadyroomError } from '../../lib/errors'
 import type { Command } from '../../lib/room/call'
 import { COMMANDS, type CallHead, type Outcome } from '../../lib/room/store'
 import { readSettings, type SettingsEnv } from '../settings'
+import { applyAfter, type Told } from './history'
 import { Housekeeping } from './housekeeping'
 import { answering, ObjectEngine, type Answer } from './engine'
 import { isLive, mirrorTokens, type TokenSet } from './mirror'
-import { registryStub, type Job, type RoomsEnv, type RoomStub } from './objects'
+import { registryStub, type Job, type RoomsEnv, type RoomStub, type TellJob } from './objects'
+
+const missing = (room: string): ReadyroomError => new ReadyroomError('ROOM_NOT_FOUND', `There is no room ${JSON.stringify(room)}.`)
 
 /** One room: its chat, board, files and log, and who holds a token for it. It runs while somebody asks or something is due, and sleeps otherwise. */
 export class RoomObject extends DurableObject<RoomsEnv & SettingsEnv> implements RoomStub {
@@ -29,8 +32,19 @@ export class RoomObject extends DurableObject<RoomsEnv & SettingsEnv> implements
     return answering(() => {
       const { name, call } = job
       if (name === 'addRoom') this.#engine.make()
-      else if (!this.#engine.isThere) throw new ReadyroomError('ROOM_NOT_FOUND', `There is no room ${JSON.stringify(call.room)}.`)
+      else if (!this.#engine.isThere) throw missing(call.room)
       return this.#counts(call) ? this.#do(job) : this.#askAgain(job)
+    })
+  }
+
+  /** What became of tickets, where the room stands at the place behind which it comes. */
+  tell ({ queue, call, telling, anew }: TellJob): Promise<Answer<Outcome<Told>>> {
+    return answering(async () => {
+      if (!this.#engine.isThere) throw missing(call.room)
+      if (anew) this.#learn(call.room, await registryStub(this.env, queue).tokensFor(call.room), call.now)
+      const outcome = this.#engine.run(applyAfter, call, telling)
+      this.#house.after('applyTickets', call, telling, outcome.events)
+      return outcome
     })
   }
 

@@ -1,6 +1,9 @@
+import type { AuditEntry } from '../../schemas/event'
 import type { RoomInfo } from '../../schemas/room'
 import { ReadyroomError } from '../../lib/errors'
 import type { CallHead, CommandName, InputOf, Outcome, OutputOf, RoomStore } from '../../lib/room/store'
+import { LOG } from '../log'
+import type { Answer } from './engine'
 import { KnownTickets } from './known-tickets'
 import { Line } from './line'
 import { RoomMarks } from './marks'
@@ -15,6 +18,11 @@ export interface RoomObjectsOptions {
   room (name: string): RoomStub
   registry (): RegistryStub
   notes: Notes
+  /** Entries of the audit log above `seq`, in order, at most `limit`: for a room that has to be told anew. */
+  since (seq: number, limit: number): Promise<AuditEntry[]>
+  /** Tasks may wait for tickets that are in no log any more. */
+  onLost? (): void
+  log?: { warn (details: object, message: string): void }
 }
 
 const IN_REGISTRY: ReadonlySet<CommandName> = new Set<CommandName>([
@@ -38,7 +46,15 @@ export class RoomObjectsStore implements RoomStore {
     this.#options = options
     this.#registry = new Line(options.registry)
     const inRoom: InRoom = (name, call, input) => this.#inRoom(name, call, input) as Promise<Outcome<never>>
-    this.#told = new ToldTickets(inRoom, options.notes)
+    const { queue, notes, log = LOG, onLost = () => {} } = options
+    this.#told = new ToldTickets({
+      inRoom,
+      notes,
+      log,
+      onLost,
+      since: (seq, limit) => options.since(seq, limit),
+      tell: (call, telling, anew) => this.#changing('applyTickets', call, room => room.tell({ queue, call, telling, anew }))
+    })
     this.#marks = new RoomMarks(inRoom, options.notes)
     this.#known = new KnownTickets(inRoom)
   }
@@ -92,11 +108,15 @@ export class RoomObjectsStore implements RoomStore {
     }
   }
 
-  async #inRoom (name: CommandName, call: CallHead, input: unknown): Promise<Outcome<unknown>> {
+  #inRoom (name: CommandName, call: CallHead, input: unknown): Promise<Outcome<unknown>> {
     const { queue } = this.#options
+    return this.#changing(name, call, room => room.run({ queue, name, call, input }))
+  }
+
+  async #changing<T> (name: CommandName, call: CallHead, send: (room: RoomStub) => Promise<Answer<T>>): Promise<T> {
     this.#known.note(name, call.room)
     try {
-      return await this.#line(call.room).call(room => room.run({ queue, name, call, input }))
+      return await this.#line(call.room).call(send)
     } finally {
       this.#known.note(name, call.room)
     }
@@ -131,6 +151,7 @@ export class RoomObjectsStore implements RoomStore {
       outcome = { result: { room: call.room, deleted: true }, events: [] }
     }
     await this.#registry.call(registry => registry.forgetRoom(call.room))
+    this.#told.forget(call.room)
     this.#rooms.delete(call.room)
     return outcome
   }
