@@ -63,6 +63,15 @@ export function readSources (text: string): string[] {
   }).filter(isFirst)
 }
 
+/** An address of ours, without a slash at the end. @throws Error saying what is allowed */
+export function readAddress (text: string): string {
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search + url.hash !== '') {
+    throw new Error('it must be an address such as https://desk.example, with http or https and without a user, a query or a fragment')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
 /** What the person should know of a token that is taken all the same. */
 export function tokenWarning (token: string): string | undefined {
   const length = [...token].length

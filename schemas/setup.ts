@@ -8,6 +8,7 @@ const Names = Type.Array(Type.String())
 /** How this Ready Room stands towards whoever might come. It holds no secret: of a token only that there is one. */
 export const PostureSchema = closed({
   version: Type.String(),
+  worker: Type.Optional(Type.Literal(true, { description: 'It is a Cloudflare Worker: there is no network around it' })),
   token_set: Type.Boolean({ description: 'Whether the owner\'s token is set' }),
   initialised: Type.Boolean({ description: 'Whether agents need tokens of their own' }),
   admin_api: Type.Boolean(),

@@ -1,4 +1,6 @@
+import adminPage from '../public/admin.html'
 import page from '../public/index.html'
+import roomPage from '../public/ui.html'
 import { authenticate, unauthorized } from '../lib/credential'
 import { ReadyroomError } from '../lib/errors'
 import { describeApi } from '../lib/openapi'
@@ -83,8 +85,10 @@ export async function createEntry ({ settings, queue, hasRooms, log, now }: Entr
   const handed = (doors: readonly Door[], guards: Guard[]): Route[] => addresses(doors, () => hand).map(route => ({ ...route, guards }))
 
   const forPage = [origin('page'), credential]
+  const consoles = hasRooms ? await consolePages(settings) : []
   return createRoutes([
     { path: '/', get: await createPage(page, frameAncestors) },
+    ...consoles,
     {
       path: '/healthz',
       get: () => new Response('ok', { headers: { 'content-type': 'text/plain; charset=utf-8', 'x-readyroom': `${VERSION}; instance=${instance}` } })
@@ -94,7 +98,14 @@ export async function createEntry ({ settings, queue, hasRooms, log, now }: Entr
     { path: '/api/openapi.json', guards: forPage, get: description },
     ...handed(hasRooms ? V1 : [], forPage),
     ...handed(AGENTS, [origin(originPolicy), credential])
-  ], { log, first: [host] })
+  ], { log, first: [host], sameWithSlash: new Set(consoles.map(({ path }) => path)) })
+}
+
+/** The room's page and the administration's, only where the owner has said that something stands before them. */
+async function consolePages ({ consoleLanOnly, enableUi, frameAncestors }: Settings): Promise<Route[]> {
+  if (consoleLanOnly) return []
+  const admin: Route = { path: '/admin', get: await createPage(adminPage, frameAncestors) }
+  return enableUi ? [{ path: '/ui', get: await createPage(roomPage, frameAncestors) }, admin] : [admin]
 }
 
 const description: Handler = async request => {

@@ -40,7 +40,7 @@ export class QueueObject extends DurableObject<Env> {
     this.#rooms = hasRooms(env) ? this.#openRooms(env, settings) : undefined
     const identity = new Identity({ token: settings.token, tokens: this.#rooms?.tokens })
     const doors = new Doors({ desk: this.#desk, identity, rooms: this.#rooms })
-    this.#router = createRouter({ desk: this.#desk, version: VERSION, doors, adminApi: settings.adminApi, log: LOG, maxWaitMs: MAX_WAIT_MS })
+    this.#router = createRouter({ desk: this.#desk, version: VERSION, doors, settings, log: LOG, maxWaitMs: MAX_WAIT_MS })
     // Where this fails the object is reset, and the next request begins anew.
     ctx.blockConcurrencyWhile(async () => {
       await store.load()

@@ -18,6 +18,7 @@ import type { Ticket } from '../schemas/ticket'
 import { AnswerBodySchema, AuditQuerySchema, HistoryQuerySchema, NoQuerySchema, TicketParamsSchema, UndoBodySchema } from '../schemas/api'
 import { readBody, readBytes, readQuery } from './request-body'
 import { createRoutes, json, type Handler, type Route, type RoutesLog } from './routes'
+import type { Settings } from './settings'
 import { V1, v1Handlers, type Door, type For } from './v1'
 
 export interface RouterOptions {
@@ -25,8 +26,7 @@ export interface RouterOptions {
   version: string
   /** Who somebody is, and what is theirs. */
   doors: Doors
-  /** Whether a minted token may administer identity and rooms. */
-  adminApi: boolean
+  settings: Settings
   log: RoutesLog & McpLog
   /** The longest wait, in milliseconds. Unset means that of the contract. */
   maxWaitMs?: number | undefined
@@ -59,7 +59,7 @@ export function addresses (doors: readonly Door[], handle: (door: Door) => Handl
 const tailOf = ({ url }: Request): string => new URL(url).pathname.slice('/mcp/'.length)
 
 /** The tickets, the rooms and MCP: what needs the desks. Host and Origin are checked before, and whatever can be no credential is stopped there. */
-export function createRouter ({ desk, version, doors, adminApi, log, maxWaitMs }: RouterOptions): { fetch (request: Request): Promise<Response> } {
+export function createRouter ({ desk, version, doors, settings, log, maxWaitMs }: RouterOptions): { fetch (request: Request): Promise<Response> } {
   const answerMcp = createMcpHttp({ desk, version, maxWaitMs, log })
   const { identity, rooms } = doors
   const deskOf = (principal: Principal): PrincipalDesk => new PrincipalDesk(desk, principal)
@@ -78,7 +78,7 @@ export function createRouter ({ desk, version, doors, adminApi, log, maxWaitMs }
     return knownOf(rooms, tickets, onFailure)
   }
 
-  const handlers = new Map<string, For>(rooms === undefined ? [] : v1Handlers({ doors, rooms, adminApi, version, log }))
+  const handlers = new Map<string, For>(rooms === undefined ? [] : v1Handlers({ doors, rooms, settings, version, log }))
   const tickets: Record<string, For> = {
     async 'GET /api/tickets' (request, principal) {
       readQuery(request, NoQuerySchema)

@@ -31,6 +31,8 @@ export interface RoutesOptions {
   log: RoutesLog
   /** Stand before every address, one that is not known as well. */
   first?: readonly Guard[]
+  /** Addresses that are the same with a slash at the end. */
+  sameWithSlash?: ReadonlySet<string>
 }
 
 /** Any answer as JSON. */
@@ -47,14 +49,15 @@ function plainSpelling (request: Request): Request {
 }
 
 /** What is behind `/mcp/` is judged by its own reader; elsewhere the router would forgive a slash at the end. */
-function exactAddress ({ url }: Request): void {
+const exactAddress = (sameWithSlash: ReadonlySet<string>): Guard => ({ url }) => {
   const { pathname } = new URL(url)
   try {
     decodeURIComponent(pathname)
   } catch (err) {
     throw httpRefusal('unreadableAddress', err)
   }
-  if (pathname.endsWith('/') && pathname !== '/' && !pathname.startsWith('/mcp/')) throw httpRefusal('notFound')
+  if (!pathname.endsWith('/') || pathname === '/' || pathname.startsWith('/mcp/') || sameWithSlash.has(pathname.slice(0, -1))) return
+  throw httpRefusal('notFound')
 }
 
 /** What the handler has not said itself. A response that came from elsewhere has it all, and cannot be changed. */
@@ -70,9 +73,11 @@ function addHeaders (response: Response, { says }: Routed): Response {
  * known one with another method, behind the guards of that address. itty-router's own `error` would put every field of
  * what was thrown into the response.
  */
-export function createRoutes (routes: readonly Route[], { log, first = [] }: RoutesOptions): { fetch (request: Request): Promise<Response> } {
+export function createRoutes (
+  routes: readonly Route[], { log, first = [], sameWithSlash = new Set() }: RoutesOptions
+): { fetch (request: Request): Promise<Response> } {
   const router = Router<Routed, [], Response>({
-    before: [...first, exactAddress],
+    before: [...first, exactAddress(sameWithSlash)],
     catch (err: unknown, { method }: Request) {
       const error = toReadyroomError(err)
       // Without the address: a query may carry what no log should hold.

@@ -1,5 +1,5 @@
 import type { OriginPolicy } from '../lib/origin'
-import { badSetting, readOrigins, readPolicy, readSources, readSwitch, readToken, readWhole, tokenWarning } from '../lib/settings'
+import { badSetting, readAddress, readOrigins, readPolicy, readSources, readSwitch, readToken, readWhole, tokenWarning } from '../lib/settings'
 
 /** The secret and the variables of a deployment, as text. */
 export interface SettingsEnv {
@@ -12,6 +12,9 @@ export interface SettingsEnv {
   READYROOM_ANNOUNCE_UPGRADES?: string
   READYROOM_PRUNE?: string
   READYROOM_PRUNE_INTERVAL?: string
+  READYROOM_CONSOLE_LAN_ONLY?: string
+  READYROOM_ENABLE_UI?: string
+  READYROOM_PUBLIC_URL?: string
 }
 
 /** What a deployment runs with. Read once, when it wakes. */
@@ -30,6 +33,12 @@ export interface Settings {
   /** Whether a room's object takes away what is over, and in milliseconds how long it lets pass between two rounds. */
   prune: boolean
   pruneIntervalMs: number
+  /** On, there is neither `/ui` nor `/admin`: no network is around a Worker, and Access has to stand before them. */
+  consoleLanOnly: boolean
+  /** Whether `/ui` is there. */
+  enableUi: boolean
+  /** Where agents reach it, without a slash at the end; empty where that is the name it is asked under. */
+  publicUrl: string
   /** What the person should know, though it runs all the same. */
   warning: string | undefined
 }
@@ -68,6 +77,9 @@ export function readSettings (env: SettingsEnv): Settings {
     announceUpgrades: setting('READYROOM_ANNOUNCE_UPGRADES', readSwitch) ?? true,
     prune: setting('READYROOM_PRUNE', readSwitch) ?? true,
     pruneIntervalMs: (setting('READYROOM_PRUNE_INTERVAL', readWhole(1, 86_400)) ?? 3_600) * 1_000,
+    consoleLanOnly: setting('READYROOM_CONSOLE_LAN_ONLY', readSwitch) ?? true,
+    enableUi: setting('READYROOM_ENABLE_UI', readSwitch) ?? true,
+    publicUrl: setting('READYROOM_PUBLIC_URL', readAddress) ?? '',
     warning: token === undefined ? undefined : tokenWarning(token)
   }
 }

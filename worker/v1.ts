@@ -4,14 +4,12 @@ import { clientInfo, HOOK_VERSION_HEADER, scriptHeaders, TELLING } from '../lib/
 import type { Doors } from '../lib/doors'
 import { ReadyroomError } from '../lib/errors'
 import { readKey } from '../lib/idempotency'
-import { may, type Principal, type Scope } from '../lib/principal'
+import type { Principal, Scope } from '../lib/principal'
 import { RoomAdmin } from '../lib/room/admin'
-import { changeNote, FROM_AFAR } from '../lib/room/admin-http'
 import type { RoomDesk } from '../lib/room/desk'
 import { exportText } from '../lib/room/export'
 import { attentionIn, downloadHeaders, exportHeaders, moveCursor, reportAttention, unreadOf, uploadLimit, whoAmI } from '../lib/room/http'
 import { ROOM_TOOLS, type RoomTool } from '../lib/room/tools'
-import { ADMIN, type AdminName } from '../schemas/admin'
 import { NoQuerySchema } from '../schemas/api'
 import {
   AttentionBodySchema, AttentionQuerySchema, CursorBodySchema, ExportQuerySchema, FileParamsSchema, FileQuerySchema, StreamQuerySchema,
@@ -21,6 +19,8 @@ import { clientScripts } from './client-scripts'
 import { textWhileLive } from './live-text'
 import { readBody, readQuery } from './request-body'
 import { json, type Routed, type RoutesLog } from './routes'
+import type { Settings } from './settings'
+import { adminHandlers, ADMINISTRATION } from './v1-admin'
 
 /** A handler of somebody who has been let in and may. */
 export type For = (request: Routed, principal: Principal) => Response | Promise<Response>
@@ -58,14 +58,13 @@ export const V1: readonly Door[] = ([
   reads('/stream', true),
   reads('/files/:id'),
   ...['/hook', '/watch', '/client'].map(path => reads(path)),
-  ...FROM_AFAR.map((name): Door => ({ method: 'post', path: `/v1/admin/${name}` }))
+  ...ADMINISTRATION
 ] satisfies Door[]).map(telling)
 
 export interface V1Options {
   doors: Doors
   rooms: RoomDesk
-  /** Whether a minted token may administer. */
-  adminApi: boolean
+  settings: Settings
   version: string
   log: RoutesLog
 }
@@ -87,31 +86,11 @@ function callTool ({ doors, rooms }: V1Options, { name, route, inputSchema }: Ro
   }
 }
 
-/** The owner's secret mints the first token; afterwards a token that administers the server may, where it was switched on. */
-function administer (admin: RoomAdmin, name: AdminName, { adminApi, log }: V1Options): For {
-  return async (request, principal) => {
-    if (principal.kind !== 'owner' && !adminApi) {
-      throw new ReadyroomError('FORBIDDEN_SCOPE', 'Here only the owner\'s secret administers: set READYROOM_ADMIN_API = "on" to let a token do it that has server:admin.')
-    }
-    if (!may(principal, 'server:admin')) {
-      throw new ReadyroomError('FORBIDDEN_SCOPE', `This needs the scope server:admin, which the token of ${principal.name} (${principal.kind}) does not have.`)
-    }
-    const input = await readBody(request, ADMIN[name].input)
-    readQuery(request, NoQuerySchema)
-    const result = await admin.run(name, input)
-    const note = changeNote(name, input, { actor: principal.name, address: request.headers.get('cf-connecting-ip') ?? 'unknown' })
-    if (note !== undefined) log.warn(note.fields, note.message)
-    return json(result)
-  }
-}
-
 /** The room over HTTP: what plugins/v1 does on Node, by method and address. */
 export function v1Handlers (options: V1Options): Map<string, For> {
-  const { rooms, doors, version } = options
-  const admin = new RoomAdmin(rooms)
-  const handlers = new Map<string, For>()
+  const { rooms, doors, version, settings, log } = options
+  const handlers = adminHandlers({ admin: new RoomAdmin(rooms), settings, version, log })
   for (const tool of ROOM_TOOLS) handlers.set(`${tool.route.method} /v1${tool.route.path}`, callTool(options, tool))
-  for (const name of FROM_AFAR) handlers.set(`POST /v1/admin/${name}`, administer(admin, name, options))
   const others: Record<string, For> = {
     async 'GET /v1/rooms' (request, principal) {
       readQuery(request, NoQuerySchema)

@@ -2,9 +2,9 @@ import { homedir } from 'node:os'
 import type { ToolSet } from '../mcp'
 import type { OriginPolicy } from '../origin'
 import { isLoopbackAddress } from '../origin'
-import { badSetting, readOrigins, readPolicy, readSources, readSwitch, readToken, shown, tokenWarning } from '../settings'
+import { badSetting, readAddress, readOrigins, readPolicy, readSources, readSwitch, readToken, shown, tokenWarning } from '../settings'
 import { readBind, readPort, readStateDir, readStream, readTools, readTrustProxy } from './settings'
-import { exposedBy, readAddress, readEdge, type Edge } from './edge-settings'
+import { exposedBy, readEdge, type Edge } from './edge-settings'
 import { stateDirOf } from './state-dir'
 
 /** What one process runs with. Read once, at start; nothing else looks at the environment. */

@@ -1,4 +1,4 @@
-import { readHosts, readSwitch, readWhole, words } from '../settings'
+import { readAddress, readHosts, readSwitch, readWhole, words } from '../settings'
 
 // The settings of the edge and of the rooms: variables only, since none of them is changed from one start to the next.
 
@@ -55,15 +55,6 @@ const whole = (variable: string, fallback: number, min: number, max: number): Se
   ({ variable, fallback, read: readWhole(min, max), write: String })
 
 const hosts = (variable: string): Setting<string[]> => ({ variable, fallback: [], read: text => readHosts(words(text, /,/)), write: list => list.join(',') })
-
-/** Without a slash at the end. */
-export function readAddress (text: string): string {
-  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search + url.hash !== '') {
-    throw new Error('it must be an address such as https://desk.example, with http or https and without a user, a query or a fragment')
-  }
-  return url.href.replace(/\/+$/, '')
-}
 
 const address = (variable: string): Setting<string> => ({ variable, fallback: '', read: readAddress, write: String })
 

@@ -13,7 +13,7 @@ export interface SetupInput {
   rooms: readonly string[]
   all_rooms: boolean
   expires_at?: string | undefined
-  /** Where it is reached from around it, and from everywhere, without a slash at the end. */
+  /** Where it is reached from around it, and from everywhere, without a slash at the end; empty where it is not. */
   lanUrl: string
   publicUrl: string
   /** What a client without an origin of its own is to send. */
@@ -130,7 +130,7 @@ export function setupText (input: SetupInput): SetupText {
     ...ROLE_FLAGS[role], ...(everywhere ? ['--all-rooms'] : []), ...(expires === undefined ? [] : ['--expires', expires])]
   return {
     placeholder: TOKEN_PLACEHOLDER,
-    routes: [routeOf('lan', lanUrl, input), ...(publicUrl === '' ? [] : [routeOf('remote', publicUrl, input)])],
+    routes: [...(lanUrl === '' ? [] : [routeOf('lan', lanUrl, input)]), ...(publicUrl === '' ? [] : [routeOf('remote', publicUrl, input)])],
     brief: briefOf(input),
     command: shellLine(command, 'posix')!
   }

@@ -1,26 +1,9 @@
-import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import t from 'tap'
 import { launchBrowser } from '../helpers/browser'
 import { openConsole, OWNER_TOKEN, typeToken } from '../helpers/consoles'
+import { setUpAsTyped } from '../helpers/typed-setup'
 
-const run = promisify(execFile)
 const browser = await launchBrowser(t)
-
-interface McpJson { mcpServers: { readyroom: { type: string, url: string, headers: Record<string, string> } } }
-
-/** What `claude mcp add` makes of its words, by way of a shell: the entry that goes into its settings. */
-async function entryOf (line: string): Promise<McpJson['mcpServers']['readyroom']> {
-  const { stdout } = await run('bash', ['-c', `claude () { printf '%s\\0' "$@"; }\n${line}`])
-  const [mcp, add, transport, type, name, url, ...headers] = stdout.split('\0').slice(0, -1)
-  t.strictSame([mcp, add, transport, name], ['mcp', 'add', '--transport', 'readyroom'])
-  const named = headers.flatMap((word, at) => word === '--header' ? [headers[at + 1]!.split(': ') as [string, string]] : [])
-  return { type: type!, url: url!, headers: Object.fromEntries(named) }
-}
 
 t.test('the admin page mints a token whose setup text, typed as it stands into an empty folder, gives a working agent', async t => {
   const room = await openConsole(t, browser, { token: OWNER_TOKEN, edge: { adminApi: true } })
@@ -28,21 +11,7 @@ t.test('the admin page mints a token whose setup text, typed as it stands into a
   await page.getByRole('button', { name: 'Begin with tokens' }).click()
   await page.getByLabel('Name', { exact: true }).fill('otter')
   await page.getByRole('button', { name: 'Mint', exact: true }).click()
-  await page.locator('#text-lan-hook_settings').waitFor()
-  const text = async (id: string) => await page.locator(`#text-${id}`).textContent() ?? ''
-
-  const folder = t.testdir()
-  writeFileSync(join(folder, '.mcp.json'), await text('lan-mcp_json'))
-  await run('bash', ['-ec', await text('lan-hook_fetch')], { cwd: folder })
-  mkdirSync(join(folder, '.claude'), { recursive: true })
-  writeFileSync(join(folder, '.claude/settings.local.json'), await text('lan-hook_settings'))
-
-  const { mcpServers: { readyroom: entry } } = JSON.parse(readFileSync(join(folder, '.mcp.json'), 'utf8')) as McpJson
-  t.strictSame(await entryOf(await text('lan-add')), entry, 'the line and the file say the same')
-  const client = new Client({ name: 'claude-code', version: '1.0.0' })
-  const transport = new StreamableHTTPClientTransport(new URL(entry.url), { requestInit: { headers: entry.headers } })
-  await client.connect(transport as Parameters<Client['connect']>[0])
-  t.teardown(() => client.close())
+  const { client, sessionStart } = await setUpAsTyped(t, page, 'lan')
   const names = (await client.listTools()).tools.map(({ name }) => name)
   t.ok(['ask_human', 'wait_for_answer', 'post_message', 'whats_new', 'claim_task'].every(name => names.includes(name)))
   await client.callTool({ name: 'post_message', arguments: { body: 'I am here.' } })
@@ -51,14 +20,8 @@ t.test('the admin page mints a token whose setup text, typed as it stands into a
   const { messages } = await room.rooms.run('readMessages', room.rooms.system('main'), {}) as { messages: Array<{ author: string, body: string }> }
   t.match(messages, [{ author: 'otter', body: 'I am here.' }])
 
-  const { env, hooks } = JSON.parse(readFileSync(join(folder, '.claude/settings.local.json'), 'utf8')) as
-    { env: Record<string, string>, hooks: { SessionStart: Array<{ hooks: Array<{ command: string, args: string[] }> }> } }
   await room.call('messages', { body: '@otter welcome aboard', room: 'main' }, OWNER_TOKEN)
-  const { command, args } = hooks.SessionStart[0]!.hooks[0]!
-  const surroundings = { ...env, PATH: process.env['PATH'], HOME: folder, XDG_STATE_HOME: join(folder, 'state') }
-  const hook = run(command, args.map(word => word.replace(/^\$\{CLAUDE_PROJECT_DIR\}/, folder)), { cwd: folder, env: surroundings })
-  hook.child.stdin!.end(JSON.stringify({ hook_event_name: 'SessionStart', session_id: 's', cwd: folder, source: 'startup', transcript_path: '/dev/null' }))
-  t.match((await hook).stdout, /welcome aboard/, 'the hook tells the agent what it has not seen')
+  t.match(await sessionStart(), /welcome aboard/, 'the hook tells the agent what it has not seen')
 })
 
 t.test('the lines are for the terminal that the browser’s system has, until another is chosen, by mouse or by keys', async t => {

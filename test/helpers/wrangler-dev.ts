@@ -24,12 +24,12 @@ function signalGroup (pid: number, signal: NodeJS.Signals | 0): boolean {
   } catch { return false }
 }
 
-/** What `npm run dev:worker` runs, on wrangler.toml as it is, with its state in `persist`. Nothing of it outlives the test. */
-export async function startWranglerDev (t: Teardown, persist: string): Promise<WranglerDev> {
+/** What `npm run dev:worker` runs, on wrangler.toml as it is but for `vars`, with its state in `persist`. Nothing of it outlives the test. */
+export async function startWranglerDev (t: Teardown, persist: string, vars: Record<string, string> = {}): Promise<WranglerDev> {
   const port = await freePort()
   const child = spawn(process.execPath, [
     `${ROOT}node_modules/wrangler/bin/wrangler.js`, 'dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--persist-to', persist,
-    '--var', `READYROOM_TOKEN:${TOKEN}`, '--show-interactive-dev-session=false', '--inspector-port', String(await freePort())
+    ...Object.entries({ READYROOM_TOKEN: TOKEN, ...vars }).flatMap(([name, value]) => ['--var', `${name}:${value}`]), '--show-interactive-dev-session=false', '--inspector-port', String(await freePort())
   ], {
     cwd: ROOT,
     // A group of its own: workerd is in it, and would outlive wrangler alone.

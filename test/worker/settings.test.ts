@@ -2,7 +2,7 @@ import t from 'tap'
 import { readSettings } from '../../worker/settings'
 
 t.test('what is not set has its default, and a blank value is not set', async t => {
-  const defaults = { token: undefined, queue: 'queue', allowedOrigins: [], originPolicy: 'strict', frameAncestors: [], adminApi: false, announceUpgrades: true, prune: true, pruneIntervalMs: 3_600_000, warning: undefined }
+  const defaults = { token: undefined, queue: 'queue', allowedOrigins: [], originPolicy: 'strict', frameAncestors: [], adminApi: false, announceUpgrades: true, consoleLanOnly: true, enableUi: true, publicUrl: '', prune: true, pruneIntervalMs: 3_600_000, warning: undefined }
   t.strictSame(readSettings({}), defaults)
   t.strictSame(readSettings({ READYROOM_TOKEN: ' ', READYROOM_QUEUE: '', READYROOM_ALLOWED_ORIGINS: ' ', READYROOM_ORIGIN_POLICY: '' }), defaults)
 })
@@ -17,7 +17,10 @@ t.test('what is set is read as on every target', async t => {
     READYROOM_ADMIN_API: 'on',
     READYROOM_ANNOUNCE_UPGRADES: 'off',
     READYROOM_PRUNE: 'off',
-    READYROOM_PRUNE_INTERVAL: '60'
+    READYROOM_PRUNE_INTERVAL: '60',
+    READYROOM_CONSOLE_LAN_ONLY: 'off',
+    READYROOM_ENABLE_UI: 'off',
+    READYROOM_PUBLIC_URL: 'https://desk.example/'
   }), {
     token: 'short',
     queue: 'team',
@@ -28,6 +31,9 @@ t.test('what is set is read as on every target', async t => {
     announceUpgrades: false,
     prune: false,
     pruneIntervalMs: 60_000,
+    consoleLanOnly: false,
+    enableUi: false,
+    publicUrl: 'https://desk.example',
     warning: 'The token has 5 characters, which can be guessed; use at least 24 random ones, such as from: openssl rand -base64 32'
   })
 })
