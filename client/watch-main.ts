@@ -70,7 +70,7 @@ export async function main (argv: readonly string[], self?: string): Promise<num
       state,
       env,
       mode: line.mode,
-      print: text => { stdout.write(`${text}\n`) },
+      print: text => new Promise((resolve, reject) => { stdout.write(`${text}\n`, err => { if (err) reject(err); else resolve() }) }),
       note,
       ...(isLoud && { debug: note }),
       signal: over.signal

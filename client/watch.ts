@@ -18,6 +18,8 @@ const ANSWER_MS = 15_000
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 15_000
 const COALESCE_S = 60
+/** How long the last line may take to be read, when it ends. */
+const LAST_WORDS_MS = 1_000
 
 export interface WatchTimes { armMs?: number, noticeMs?: number, silenceMs?: number, firstRetryMs?: number, lastRetryMs?: number, burstMs?: number }
 
@@ -27,8 +29,8 @@ export interface WatchOptions {
   env: Env
   /** From the command line; what was set while it runs goes before it. */
   mode?: Mode | undefined
-  /** Prints one line, which is a turn that somebody pays for. */
-  print: (line: string) => void
+  /** Prints one line, which is a turn that somebody pays for. Resolves when it is taken. @throws where nobody reads */
+  print: (line: string) => Promise<void> | void
   /** For standard error. */
   note: (message: string) => void
   debug?: (message: string) => void
@@ -49,6 +51,9 @@ export class Watcher {
   readonly #options: WatchOptions
   readonly #now: () => number
   readonly #held: Coalescer<Heard>
+  /** Lines that are on their way, or that nobody took: what they told of must come again. */
+  #unsaid = 0
+  #saying = Promise.resolve()
   readonly #aliases: string[]
   readonly #isUrgent: boolean
   readonly #default: Mode
@@ -95,7 +100,7 @@ export class Watcher {
       } catch (err) {
         if (err instanceof Fatal) {
           note(`readyroom watch: ${err.message}.`)
-          this.#held.flush()
+          await this.#finish()
           return 1
         }
         this.#debug((err as Error).message)
@@ -111,8 +116,16 @@ export class Watcher {
       await pause(this.#retryMs * (0.8 + 0.4 * Math.random()), signal)
       this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs)
     }
-    this.#held.flush()
+    await this.#finish()
     return 0
+  }
+
+  /** Says what is held, and waits a moment until it is taken. */
+  async #finish (): Promise<void> {
+    this.#held.flush()
+    let timer: NodeJS.Timeout | undefined
+    await Promise.race([this.#saying, new Promise(resolve => { timer = setTimeout(resolve, LAST_WORDS_MS) })])
+    clearTimeout(timer)
   }
 
   /** Who we are, and in which room: the server knows. */
@@ -261,16 +274,25 @@ export class Watcher {
 
   #print (line: string): void {
     const { print, settings } = this.#options
-    print(line)
+    this.#unsaid++
+    this.#saying = Promise.resolve(print(line)).then(() => {
+      this.#unsaid--
+      this.#keep()
+    }, err => { this.#debug(`nobody took a line: ${(err as Error).message}`) })
     // What it costs is counted where it is kept; a server that does not count is as good.
     ask(settings, { method: 'POST', path: 'v1/attention', body: { kind: 'wake', n: 1, room: this.#room }, ms: ANSWER_MS }).catch(() => {})
   }
 
-  /** All up to here was said or is none of ours. What is held is not: it comes again after a restart. */
   #mark (id: number): void {
     this.#seen = id
+    this.#keep()
+  }
+
+  /** All up to there was said and taken, or is none of ours. What is not comes again after a restart. */
+  #keep (): void {
+    if (this.#unsaid > 0 || this.#held.oldest !== undefined || this.#seen === undefined) return
     try {
-      this.#options.state.saveWatchMark(id)
+      this.#options.state.saveWatchMark(this.#seen)
     } catch (err) {
       this.#debug(`marks cannot be kept: ${(err as Error).message}`)
     }

@@ -82,7 +82,14 @@ t.test('two agents: one is told by its hook once, the other is woken by one line
   await woken([again, late], 'nobody is here')
   // Killed between a line and its mark it says that line again: better twice than never.
   t.match(late.stdout, /[23] new, by beta .*[23] for you, the last "beta" in message 24/)
-  for (const parked of [again, late]) parked.kill('SIGKILL')
+  // The client is gone, and nobody reads any more.
+  again.child.stdout!.destroy()
+  await post('@alpha: into the void')
+  t.match(await again.finished, { code: 0 })
+  await woken([late], 'into the void')
+  const [back] = await park()
+  await woken([back], 'into the void')
+  for (const parked of [back, late]) parked.kill('SIGKILL')
 })
 
 t.test('the whole process is over within two seconds, with a server that never answers and an input that never ends', { skip }, async t => {

@@ -45,9 +45,9 @@ async function room (t: Test, refuse: (asked: Asked, tries: number) => number = 
 
 interface Parked { lines: string[], notes: string[], state: State, stop: () => Promise<number>, ended: Promise<number>, clock: { ms: number } }
 
-interface How { env?: Record<string, string>, mode?: Mode, times?: WatchTimes, folder?: string }
+interface How { print?: (line: string) => Promise<void> | void, env?: Record<string, string>, mode?: Mode, times?: WatchTimes, folder?: string }
 
-function park (t: Test, url: string, { env = {}, mode, times = {}, folder = testFolder(t) }: How = {}): Parked {
+function park (t: Test, url: string, { env = {}, mode, times = {}, folder = testFolder(t), print }: How = {}): Parked {
   const lines: string[] = []
   const notes: string[] = []
   const clock = { ms: Date.parse('2026-12-01T03:00:00Z') }
@@ -59,7 +59,7 @@ function park (t: Test, url: string, { env = {}, mode, times = {}, folder = test
     state,
     env,
     mode,
-    print: line => { lines.push(line) },
+    print: print ?? (line => { lines.push(line) }),
     note: text => { notes.push(text) },
     now: () => clock.ms,
     times: { ...TIMES, ...times },
@@ -380,4 +380,39 @@ t.test('a setting that cannot be meant is refused by its name', async t => {
   for (const env of [{ READYROOM_WATCH_MODE: 'loud' }, { READYROOM_WATCH_MIN_INTERVAL: 'soon' }]) {
     t.throws(() => { park(t, 'http://127.0.0.1:1', { env: env as unknown as Record<string, string> }) }, new RegExp(Object.keys(env)[0]!))
   }
+})
+
+t.test('a line that nobody took is said again by the next, and so is what was marked behind it', async t => {
+  const { url, say, opened } = await room(t)
+  const folder = testFolder(t)
+  let tried = 0
+  const deaf = park(t, url, { folder, print: async () => { tried++; throw new Error('EPIPE') } })
+  await opened()
+  await settled(deaf, 0)
+  say({ concerns: ['alpha'], body: 'into a pipe without an end' })
+  await eventually(() => tried === 1 || undefined, 'the line')
+  // It passes this agent by, and would have moved the mark.
+  say({ concerns: ['gamma'] })
+  say({ concerns: ['alpha'] })
+  await eventually(() => tried === 2 || undefined, 'another')
+  t.equal(deaf.state.watchMark(), 0)
+  t.equal(await deaf.stop(), 0)
+  await opened(0)
+  const next = park(t, url, { folder })
+  await settled(next, 3)
+  t.match(next.lines, [/2 new, .*2 for you, the last "beta" in message 3/])
+})
+
+t.test('a reader that takes nothing holds up the mark, and the end for a moment only', async t => {
+  const { url, say, opened } = await room(t)
+  let tried = 0
+  const agent = park(t, url, { print: () => { tried++; return new Promise(() => {}) } })
+  await opened()
+  await settled(agent, 0)
+  say({ concerns: ['alpha'] })
+  await eventually(() => tried === 1 || undefined, 'the line')
+  const start = performance.now()
+  t.equal(await agent.stop(), 0)
+  t.ok(performance.now() - start < 4_000)
+  t.equal(agent.state.watchMark(), 0)
 })
