@@ -51,6 +51,13 @@ function readQueue (text: string): string {
   return name
 }
 
+/** @throws Error for an address below a path: nothing of a Worker is there. */
+function readOwnAddress (text: string): string {
+  const address = readAddress(text)
+  if (new URL(address).origin !== address) throw new Error('it must have no path: a Worker answers at the root of its name only')
+  return address
+}
+
 /**
  * A blank value stands for the default, as a variable that is left empty does elsewhere; a blank token is none.
  * @throws Error naming the variable, its value (never the token's) and what is allowed: a guard that is set up wrongly must not stand open.
@@ -79,7 +86,7 @@ export function readSettings (env: SettingsEnv): Settings {
     pruneIntervalMs: (setting('READYROOM_PRUNE_INTERVAL', readWhole(1, 86_400)) ?? 3_600) * 1_000,
     consoleLanOnly: setting('READYROOM_CONSOLE_LAN_ONLY', readSwitch) ?? true,
     enableUi: setting('READYROOM_ENABLE_UI', readSwitch) ?? true,
-    publicUrl: setting('READYROOM_PUBLIC_URL', readAddress) ?? '',
+    publicUrl: setting('READYROOM_PUBLIC_URL', readOwnAddress) ?? '',
     warning: token === undefined ? undefined : tokenWarning(token)
   }
 }

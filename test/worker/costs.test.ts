@@ -50,4 +50,6 @@ t.test('a day of twenty agents is well inside the free plan, by the sums of docs
   t.equal(tries, 144)
   t.ok(6 * (eightHours + tries) + requests < 100_000, `${6 * (eightHours + tries) + requests}: six pages fit`)
   t.ok(6 * day / 5 > 100_000, 'six that are never hidden do not')
+  t.equal(day / 15, 5_760, 'looks of a watcher, and of a room page that is looked at day and night')
+  t.equal(8 * 3_600 / 15 + 16 * 60, 2_880, 'of a room page that is hidden for sixteen hours')
 })

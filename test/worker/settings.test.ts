@@ -42,5 +42,7 @@ t.test('a bad value is named with its variable, a token never with its value', a
   t.throws(() => readSettings({ READYROOM_ORIGIN_POLICY: 'loose' }), { message: /^READYROOM_ORIGIN_POLICY is "loose": it must be strict/ })
   t.throws(() => readSettings({ READYROOM_QUEUE: 'a\nb' }), { message: /^READYROOM_QUEUE is "a\\nb": it must be a name/ })
   t.throws(() => readSettings({ READYROOM_PRUNE_INTERVAL: '0' }), { message: /^READYROOM_PRUNE_INTERVAL is "0": it must be a whole number from 1 to 86,400/ })
+  t.throws(() => readSettings({ READYROOM_PUBLIC_URL: 'https://desk.example/room' }), { message: /^READYROOM_PUBLIC_URL is "https:.*": it must have no path/ })
+  t.throws(() => readSettings({ READYROOM_CONSOLE_LAN_ONLY: 'maybe' }), { message: /^READYROOM_CONSOLE_LAN_ONLY is "maybe": it must be on or off/ })
   t.throws(() => readSettings({ READYROOM_TOKEN: 'two words' }), { message: /^READYROOM_TOKEN holds a character/ })
 })
