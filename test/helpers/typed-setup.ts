@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { powershell, windowsProgram } from './shells'
 
 const run = promisify(execFile)
 
@@ -36,6 +37,17 @@ export async function setUpAsTyped (t: Test, page: Page, where: 'lan' | 'remote'
   const transport = new StreamableHTTPClientTransport(new URL(entry.url), { requestInit: { headers: entry.headers } })
   await client.connect(transport as Parameters<Client['connect']>[0])
   t.teardown(() => client.close())
+
+  // The lines of the shells of Windows, word by word as those read them, put the same file into the same place.
+  for (const [shell, wordsOf] of [['PowerShell', powershell], ['cmd', windowsProgram]] as const) {
+    await page.getByRole('radio', { name: shell }).check()
+    const other = mkdtempSync(join(folder, 'other-'))
+    for (const line of (await text('hook_fetch')).split('\n')) {
+      const [program, ...words] = wordsOf(line)
+      await run(program!.replace(/\.exe$/, ''), words, { cwd: other })
+    }
+    t.equal(readFileSync(join(other, '.claude/readyroom-hook.mjs'), 'utf8'), readFileSync(join(folder, '.claude/readyroom-hook.mjs'), 'utf8'), shell)
+  }
 
   const { env, hooks } = JSON.parse(readFileSync(join(folder, '.claude/settings.local.json'), 'utf8')) as
     { env: Record<string, string>, hooks: { SessionStart: Array<{ hooks: Array<{ command: string, args: string[] }> }> } }

@@ -1,9 +1,12 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { setupText, TOKEN_PLACEHOLDER, type SetupInput } from '../../../lib/room/setup-text'
+import { scripted, type Reply } from '../../helpers/client-server'
+import { testFolder } from '../../helpers/folder'
 import { bash, powershell, windowsProgram } from '../../helpers/shells'
 
 const HOOK = 'console.log("the hook")\n'
@@ -97,6 +100,28 @@ t.test('what was fetched becomes the hook only where its digest is the one that 
       t.equal(existsSync(hook) ? readFileSync(hook, 'utf8') : undefined, isGood ? HOOK : before)
       t.notOk(existsSync(part), 'nothing else is left')
     }
+  }
+})
+
+t.test('typed into bash, they refuse what a server sends in its place or cuts off, follow it nowhere, and say so', async t => {
+  const cases: Array<[reply: Reply, isGood: boolean]> = [
+    [(_asked, response) => { response.end(HOOK) }, true],
+    [(_asked, response) => { response.end(`${HOOK}//`) }, false],
+    [(_asked, response) => { response.writeHead(302, { location: '/elsewhere' }).end() }, false],
+    [(_asked, response) => { response.writeHead(401).end(HOOK) }, false],
+    [(_asked, response) => { response.writeHead(200, { 'content-length': '900' }).write(HOOK.slice(1)); setImmediate(() => { response.destroy() }) }, false]
+  ]
+  for (const [reply, isGood] of cases) {
+    const { url, paths } = await scripted(t, reply)
+    const folder = testFolder(t)
+    const shell = spawn('bash', ['--norc', '-c', routeOf({ lanUrl: url }).terminal!.bash.hook_fetch!], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] })
+    let said = ''
+    shell.stdout.on('data', piece => { said += piece })
+    const [code] = await once(shell, 'close') as [number]
+    t.equal(code, isGood ? 0 : 1)
+    t.match(said, isGood ? /in place/ : /No hook was put in place/)
+    t.strictSame(paths(), ['GET /v1/hook'])
+    t.strictSame(existsSync(join(folder, '.claude')) ? readdirSync(join(folder, '.claude')) : [], isGood ? ['readyroom-hook.mjs'] : [])
   }
 })
 
