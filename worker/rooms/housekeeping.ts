@@ -78,6 +78,8 @@ export class Housekeeping {
       this.#run('lapseLeases', head, {})
       const due = this.#roundDue(head)
       const isOver = due === undefined || due > now || await this.#sweep(head)
+      // It may have been deleted in between.
+      if (!this.#engine.isThere) return
       this.#plan(this.#engine.drive(leaseDue()), now)
       this.#plan(isOver ? this.#roundDue(head) : now, now)
     } catch (err) {
@@ -93,12 +95,12 @@ export class Housekeeping {
     for (const agent of this.#run('leaveSilent', head, { here }).left) this.#heard.delete(agent)
     let steps = 0
     for (const name of this.#keeping.prune ? ['sweepFiles', 'sweepRoom', 'forgetCalls'] as const : ['forgetCalls'] as const) {
-      for (let more = true; more;) {
+      for (;;) {
         if (steps++ === MOST_STEPS) return false
-        more = this.#run(name, head, { limit: STEP }).more
-        if (more) await new Promise(resolve => setTimeout(resolve, 0))
+        if (!this.#run(name, head, { limit: STEP }).more) break
+        await new Promise(resolve => setTimeout(resolve, 0))
+        if (!this.#engine.isThere) return true
       }
-      if (!this.#engine.isThere) return true
     }
     this.#engine.transaction(() => { this.#engine.drive(setSwept(head.now)) })
     return true
