@@ -16,6 +16,9 @@ import { VERSION } from './version'
 /** How long `wait_for_answer` and `wait_for_change` may hold a request here, in milliseconds. */
 const MAX_WAIT_MS = 5_000
 
+/** How often it is kept that a token is used, in milliseconds: each time is a call to the registry. */
+const USES_EVERY_MS = 3_600_000
+
 type Env = SettingsEnv & Partial<RoomsEnv>
 
 /**
@@ -48,8 +51,10 @@ export class QueueObject extends DurableObject<Env> {
     }).catch(() => {})
   }
 
-  override fetch (request: Request): Promise<Response> {
-    return this.#router.fetch(request)
+  override async fetch (request: Request): Promise<Response> {
+    const response = await this.#router.fetch(request)
+    this.#noteUses()
+    return response
   }
 
   /** A ticket may be due that a task waits for. What it becomes is in the rooms when this resolves. */
@@ -67,6 +72,16 @@ export class QueueObject extends DurableObject<Env> {
 
   status (): QueueStatus {
     return { instance: this.#instance, pending: this.#desk.pendingCount, waiting: this.#desk.waiting, seq: this.#desk.head().seq }
+  }
+
+  /** When tokens were last used, which the registry keeps. Nobody waits for it. */
+  #noteUses (): void {
+    const rooms = this.#rooms
+    const uses = rooms?.tokens.takeUses(USES_EVERY_MS) ?? []
+    if (uses.length === 0) return
+    rooms!.run('noteTokenUse', rooms!.system(), { uses }).catch((err: unknown) => {
+      LOG.warn({ err }, 'When a token was last used could not be kept; it is with its next use in an hour')
+    })
   }
 
   /** Nothing of the rooms is asked or kept before somebody shows a token. */

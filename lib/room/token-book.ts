@@ -89,10 +89,14 @@ export class TokenBook {
     return false
   }
 
-  /** Which tokens were used since this was last asked, and when. */
-  takeUses (): Array<[number, string]> {
-    const uses = [...this.#used]
+  /** Which tokens were used since this was last asked, and when: those of which nothing was said for so long, in milliseconds. */
+  takeUses (everyMs = 0): Array<[number, string]> {
+    const uses = [...this.#used].filter(([id, at]) => {
+      const before = this.#byId.get(id)?.last_used_at
+      return before === undefined || Date.parse(at) - Date.parse(before) >= everyMs
+    })
     this.#used.clear()
+    for (const [id, at] of uses) Object.assign(this.#byId.get(id) ?? {}, { last_used_at: at })
     return uses
   }
 }

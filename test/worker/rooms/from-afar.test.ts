@@ -1,6 +1,8 @@
 import t from 'tap'
 import { createWorld } from '../../helpers/process'
 import { reachable } from '../../helpers/reachable'
+import { eventually } from '../../helpers/process'
+import { administer, mint } from '../../helpers/worker-rooms'
 import { startWorker, TOKEN } from '../../helpers/worker'
 import { listenWithRooms } from '../../helpers/rooms'
 
@@ -18,6 +20,23 @@ t.test('the command line mints the first token of a Worker with the owner\'s sec
   t.match(await admin('backup', 'copy.db'), { code: 2, stderr: /export a room/ })
   t.match(await admin('revoke', 'ann'), { code: 0, stdout: /number 1/ })
   t.equal((await ann.ask('/v1/messages')).status, 401)
+})
+
+t.test('when a token was last used is kept, to the hour', async t => {
+  const worker = await startWorker(t)
+  const ann = reachable(worker.origin, await mint(worker, 'ann'))
+  const used = async (): Promise<string | undefined> => (await administer(worker, 'list', {})).tokens[0]!.last_used_at
+  t.equal(await used(), undefined)
+  await ann.get('/v1/messages')
+  const first = await eventually(used, 'its use to be kept')
+  await ann.get('/v1/messages')
+  await ann.get('/v1/messages')
+  t.equal(await used(), first)
+  const registry = await worker.runtime.unsafeGetDurableObjectStorage('readyroom', 'RegistryObject', { name: 'queue' })
+  await registry.exec("UPDATE tokens SET last_used_at = '2026-01-01T00:00:00.000Z'")
+  await worker.runtime.unsafeEvictDurableObject('readyroom', 'QueueObject', { name: 'queue' })
+  await ann.get('/v1/messages')
+  await eventually(async () => ((await used()) ?? '') >= first || undefined, 'its use to be kept again')
 })
 
 t.test('a secret that is missing, wrong or could be read on the way, and an address that is none, are each said, and no secret is', async t => {
