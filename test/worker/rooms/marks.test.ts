@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Ticket } from '../../../schemas/ticket'
 import type { Delivery, TicketInRoom } from '../../../schemas/api'
+import { deliveryContract } from '../../contract/delivery'
 import { callerOf } from '../../contract/v1'
 import { json, post } from '../../contract/http-target'
 import { ask } from '../../helpers/http'
@@ -46,7 +47,15 @@ const until = (seen: () => Promise<Seen>, what: keyof Delivery, rev = 2): Promis
   return delivery?.rev === rev && delivery[what] !== undefined ? delivery : undefined
 }, what)
 
-t.test('an answer is saved, delivered with the response that carried it, as JSON or as a stream, and read with the next call', async t => {
+deliveryContract(t, {
+  name: 'Worker',
+  async open (t) {
+    const worker = await startWorker(t)
+    return { origin: worker.origin, mint: (agent, more) => mint(worker, agent, more), request: (path, init) => ask(worker.origin, path, init) }
+  }
+})
+
+t.test('an answer is delivered with the response that carried it, as JSON or as a stream, and read with the next call', async t => {
   const { lea, call, seen } = await scene(t)
   for (const accept of ['application/json', 'application/json, text/event-stream']) {
     const { structuredContent: { id } } = await call('ask_human', { question: 'Ship it?' })
@@ -59,34 +68,6 @@ t.test('an answer is saved, delivered with the response that carried it, as JSON
     const { saved_at: saved, delivered_at: got, read_at: read } = await until(() => seen(id), 'read_at')
     t.ok(saved <= got! && got! <= read!)
   }
-})
-
-t.test('whats_new delivers; an unread count does not, nor what another agent reads', async t => {
-  const { worker, ann, lea, call, seen } = await scene(t)
-  const bob = await mint(worker, 'bob')
-  await call('whats_new')
-  const { structuredContent: { id } } = await call('ask_human', { question: 'Ship it?' })
-  await lea.post('/api/answer', { id, answer: 'yes' })
-  await until(() => seen(id), 'saved_at')
-  await ann.get('/v1/unread')
-  await call('whats_new', {}, { token: bob })
-  await call('read_events', {}, { token: bob })
-  t.notOk((await seen(id)).delivery?.delivered_at)
-  t.match(await call('whats_new'), { structuredContent: { events: [{ kind: 'ticket_answered', ticket_id: id }] } })
-  await until(() => seen(id), 'delivered_at')
-})
-
-t.test('an undo after the delivery says so, and the task that waits is shown', async t => {
-  const { ann, lea, call, seen } = await scene(t)
-  const { id: task, ticket_id: id } = await ann.post<{ id: number, ticket_id: string }>('/v1/tasks', { title: 'Ship', claim: true, ask: { question: 'Ship it?' } })
-  t.match((await seen(id)).waiting_task, { room: 'main', id: task, title: 'Ship' })
-  await lea.post('/api/answer', { id, answer: 'yes' })
-  await eventually(async () => (await seen(id)).waiting_task === undefined || undefined, 'freed')
-  await call('wait_for_answer', { id })
-  await until(() => seen(id), 'delivered_at')
-  await lea.post('/api/undo', { id })
-  t.notOk((await until(() => seen(id), 'saved_at', 3)).delivered_at)
-  t.match(await seen(id), { delivery_before: { rev: 2, delivered_at: String }, waiting_task: { id: task } })
 })
 
 t.test('marks are kept while the objects sleep, and the owner\'s page shows them though nobody has shown a token since', async t => {
