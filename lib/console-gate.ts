@@ -20,7 +20,7 @@ export interface ConsolePlace {
 }
 
 /** What says that somebody stands between: RFC 7239, RFC 8586, RFC 9110 (7.6.3), and what proxies and Cloudflare put there. */
-const FORWARDING = /^(?:forwarded|via|cdn-loop|x-forwarded-.*|x-original-.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*)$/
+export const FORWARDING = /^(?:forwarded|via|cdn-loop|x-forwarded-.*|x-original-.*|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-.*)$/
 /** And of those, what a proxy on the network may send. What a CDN puts there has come from further away, whoever passes it on. */
 const SPOKEN_FOR = /^(?:forwarded|via|x-forwarded-.*|x-real-ip)$/
 

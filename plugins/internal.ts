@@ -6,6 +6,7 @@ import {
 import type { Doors } from '../lib/doors'
 import { AdminCallSchema } from '../schemas/admin'
 import { BODY_LIMIT } from '../lib/bodies'
+import { FORWARDING } from '../lib/console-gate'
 import { ReadyroomError } from '../lib/errors'
 import { isLoopbackAddress } from '../lib/origin'
 import { parse } from '../lib/validate'
@@ -20,9 +21,6 @@ import { uploadLimit } from '../lib/room/http'
 import { isNewer } from '../lib/node/versions'
 
 export type { InternalOptions }
-
-/** A proxy on this machine adds one of these; what comes through a proxy does not come from this machine. */
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
 /** How the other Ready Room processes of this machine and this user find, prove, call and end the daemon. */
 const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined }> = async function internal (app, options) {
@@ -177,8 +175,9 @@ function onceSent (reply: FastifyReply, then: () => void): void {
   reply.header('connection', 'close')
 }
 
+/** A proxy or a tunnel on this machine says that it is one; what comes through it does not come from this machine. */
 function isFromThisMachine ({ socket, headers }: FastifyRequest): boolean {
   const { remoteAddress = '', localAddress } = socket
   return (isLoopbackAddress(remoteAddress) || remoteAddress === localAddress) &&
-    headers.origin === undefined && FORWARDING.every(name => headers[name] === undefined)
+    headers.origin === undefined && !Object.keys(headers).some(name => FORWARDING.test(name))
 }

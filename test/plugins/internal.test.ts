@@ -59,7 +59,8 @@ t.test('what comes from elsewhere, through a proxy or from a browser finds nothi
   t.equal((await app.inject({ url, headers: { host: '127.0.0.1:8971' } })).statusCode, 200)
   t.equal((await app.inject({ url, headers: { host: '127.0.0.1:8971' }, remoteAddress: '192.0.2.7' })).statusCode, 404)
   for (const headers of [
-    { 'x-forwarded-for': '127.0.0.1' }, { forwarded: 'for=127.0.0.1' }, { via: '1.1 proxy' }, { 'x-real-ip': '127.0.0.1' }
+    { 'x-forwarded-for': '127.0.0.1' }, { forwarded: 'for=127.0.0.1' }, { via: '1.1 proxy' }, { 'x-real-ip': '127.0.0.1' },
+    { 'x-forwarded-port': '443' }, { 'cf-ray': '1' }, { 'cdn-loop': 'cloudflare' }, { 'true-client-ip': '127.0.0.1' }
   ]) t.equal((await fetch(`http://${host}${url}`, { headers: headers as unknown as Record<string, string> })).status, 404, JSON.stringify(headers))
   t.equal((await app.inject({ url, headers: { host: '127.0.0.1:8971', origin: 'http://127.0.0.1:8971' } })).statusCode, 404)
   t.equal((await app.inject({ url, headers: { host: '127.0.0.1:8971', origin: 'https://evil.example' } })).statusCode, 403)
