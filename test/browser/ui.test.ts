@@ -172,6 +172,47 @@ t.test('another room is another page: nothing of the one before stays', async t 
   await page.getByText('in the main room').waitFor()
 })
 
+t.test('where there is no room to enter it asks for one four times a minute, once where nobody looks, and goes in by itself', async t => {
+  const room = await openConsole(t, browser)
+  await room.mint('lea', { role: 'approver' })
+  const token = await room.mint('mole', { room: 'lab' })
+  await room.admin.run('delete-room', { room: 'lab', confirm: 'lab' })
+  const { page, context } = await room.open('/ui')
+  await context.clock.install()
+  await page.reload()
+  await typeToken(page, token)
+  await page.getByText('There is no room yet that you may enter.').waitFor()
+  const asked: string[] = []
+  page.on('request', request => asked.push(new URL(request.url()).pathname))
+  const pass = async (seconds: number): Promise<void> => {
+    for (let left = seconds; left > 0; left -= 5) {
+      const before = asked.length
+      const answer = page.waitForResponse(() => true)
+      await page.clock.runFor(5_000)
+      if (asked.length > before) await answer
+      else answer.catch(() => {})
+    }
+  }
+  const next = async (): Promise<void> => {
+    const answer = page.waitForResponse(() => true)
+    for (asked.length = 0; asked.length === 0;) await page.clock.runFor(500)
+    await answer
+    asked.length = 0
+  }
+  await next()
+  await pass(65)
+  t.strictSame(asked, Array(4).fill('/v1/rooms'))
+  await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))")
+  await next()
+  await pass(130)
+  t.strictSame(asked, Array(2).fill('/v1/rooms'))
+  await room.admin.run('add-room', { room: 'lab' })
+  await page.evaluate("Object.defineProperty(document, 'hidden', { value: false }); document.dispatchEvent(new Event('visibilitychange'))")
+  await page.getByText('You are mole').waitFor()
+  await page.locator('#inside').waitFor()
+  t.equal(await page.getByLabel('Room').inputValue(), 'lab')
+})
+
 t.test('whatever agents write is text: nothing runs, hides or leaves its box', async t => {
   const room = await openConsole(t, browser)
   const agent = await room.mint('otter')
