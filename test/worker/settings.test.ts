@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { ROOT } from '../helpers/room'
 import { readSettings } from '../../worker/settings'
 
 t.test('what is not set has its default, and a blank value is not set', async t => {
@@ -45,4 +47,11 @@ t.test('a bad value is named with its variable, a token never with its value', a
   t.throws(() => readSettings({ READYROOM_PUBLIC_URL: 'https://desk.example/room' }), { message: /^READYROOM_PUBLIC_URL is "https:.*": it must have no path/ })
   t.throws(() => readSettings({ READYROOM_CONSOLE_LAN_ONLY: 'maybe' }), { message: /^READYROOM_CONSOLE_LAN_ONLY is "maybe": it must be on or off/ })
   t.throws(() => readSettings({ READYROOM_TOKEN: 'two words' }), { message: /^READYROOM_TOKEN holds a character/ })
+})
+
+t.test('docs/worker.md has every variable that is read, and no other', async t => {
+  const [docs, source] = ['docs/worker.md', 'worker/settings.ts'].map(file => readFileSync(`${ROOT}${file}`, 'utf8')) as [string, string]
+  const table = docs.split('\n').filter(line => line.startsWith('| `READYROOM_')).map(line => line.split('|')[1]!).join(' ')
+  const names = (text: string): string[] => [...new Set(Array.from(text.matchAll(/READYROOM_[A-Z_]+/g), ([name]) => name))].sort()
+  t.strictSame(names(table), names(/export interface SettingsEnv \{[^}]*\}/.exec(source)![0]))
 })
