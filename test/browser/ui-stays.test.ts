@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { launchBrowser, live } from '../helpers/browser'
 import { openConsole, typeToken, type Console } from '../helpers/consoles'
@@ -15,6 +16,18 @@ async function people ({ mint, call }: Console) {
   return { agent, person }
 }
 
+/** Waits for a text that the page has to ask for by itself: its clock is put forward until it has. */
+async function comes (page: Page, text: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    await page.clock.runFor(6_000)
+    try {
+      return await page.getByText(text).waitFor({ timeout: 1_500 })
+    } catch (err) {
+      if (tries === 12) throw err
+    }
+  }
+}
+
 t.test('a room that is deleted leaves nothing on the page, one of its name that comes later is another, and the page finds it by itself', async t => {
   for (const streams of [true, false]) {
     const room = await openConsole(t, browser)
@@ -23,22 +36,18 @@ t.test('a room that is deleted leaves nothing on the page, one of its name that 
     await room.call('messages', { body: 'said in the den' }, agent)
     const { page, context } = await room.open('/ui')
     await page.clock.install()
-    const later = (): Promise<void> => page.clock.runFor(6_000)
     if (!streams) await context.route('**/v1/stream*', route => route.fulfill({ status: 501, body: '{}' }))
     await typeToken(page, person)
     await page.getByText('said in the den').waitFor()
     await page.locator(streams ? '.feed.live' : '.feed.polling').waitFor()
     await room.admin.run('delete-room', { room: 'den', confirm: 'den' })
-    if (!streams) await later()
-    await page.getByText('There is no room yet that you may enter.').waitFor()
+    await comes(page, 'There is no room yet that you may enter.')
     t.equal(await page.locator('#inside').isVisible(), false)
     t.notMatch(await page.content(), 'said in the den')
     await room.admin.run('add-room', { room: 'den' })
-    await later()
-    await page.getByText('Nobody has said anything here yet.').waitFor()
+    await comes(page, 'Nobody has said anything here yet.')
     await room.call('messages', { body: 'said anew' }, agent)
-    if (!streams) await later()
-    await page.getByText('said anew').waitFor()
+    await comes(page, 'said anew')
     t.notMatch(await page.content(), 'said in the den')
     await context.close()
   }
@@ -111,4 +120,20 @@ t.test('two hundred acknowledgements are shown without a question for each, and 
   await Promise.all(ids.map(id => room.rooms.run('ackMessage', lea, { message_id: id })))
   await page.waitForFunction('[...state.messages.values()].filter(message => message.acked_by?.includes("lea")).length === 200')
   t.ok(asked < 20, `${asked} questions for 200 acknowledgements`)
+})
+
+t.test('without a stream the page asks every five seconds: what is said and what is acknowledged comes all the same', async t => {
+  const room = await openConsole(t, browser)
+  const { agent, person } = await people(room)
+  await room.call('messages', { body: 'Did you see it?', to: ['otter'], require_ack: true }, person)
+  const { page, context } = await room.open('/ui')
+  await page.clock.install()
+  await context.route('**/v1/stream*', route => route.fulfill({ status: 501, body: '{}' }))
+  await typeToken(page, person)
+  await page.getByText('waits to be acknowledged').waitFor()
+  await page.locator('.feed.polling').waitFor()
+  await room.call('messages/ack', { message_id: 2 }, agent)
+  await room.call('messages', { body: 'and this is new' }, agent)
+  await comes(page, 'and this is new')
+  await comes(page, 'acknowledged by otter')
 })
