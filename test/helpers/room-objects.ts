@@ -1,8 +1,12 @@
+import { answer, enqueue, mintId } from '../../lib/lifecycle'
+import type { Decision } from '../../lib/store'
+import type { AuditEntry } from '../../schemas/event'
 import type { Command } from '../../lib/room/call'
 import type { TokenView } from '../../lib/room/commands/tokens'
 import { COMMANDS, type CallHead, type CommandName, type InputOf } from '../../lib/room/store'
 import { ObjectEngine } from '../../worker/rooms/engine'
 import { Housekeeping } from '../../worker/rooms/housekeeping'
+import { applyAfter, NOWHERE } from '../../worker/rooms/history'
 import { mirrorTokens } from '../../worker/rooms/mirror'
 import { registryStub, roomStub, type RoomsEnv } from '../../worker/rooms/objects'
 import type { RoomStorage } from '../../worker/rooms/sql'
@@ -73,6 +77,15 @@ const SCENES: Record<string, (env: RoomsEnv, storage: RoomStorage) => Promise<un
     for (let n = 0; n < 300; n++) run('postMessage', { body: `message ${n}` })
     for (let n = 0; n < 50; n++) run('createTask', { title: `task ${n}` })
     for (const who of ['ann', 'bob']) run('whatsNew', {}, who)
+    const { ticket, event } = enqueue({ stream: 'ann', asker: 'ann', room: 'ops', question: 'Ship it?' }, mintId(HEAD.now), HEAD.now)
+    const entry = (seq: number, decision: Decision): AuditEntry =>
+      ({ seq, batch: seq, ...decision.event, id: ticket.id, stream: 'ann', instance: 'test', ticket: decision.ticket, prev: '', hash: `${seq}` })
+    const answered = (): AuditEntry => entry(2, answer(ticket, 'yes', 'human', HEAD.now))
+    const tell = (told: AuditEntry): object => {
+      const after = told.seq === 1 ? NOWHERE : { seq: 1, hash: '1' }
+      engine.run(applyAfter, { ...HEAD, actor: { name: 'system', kind: 'system', admin: true } }, { entries: [told], after })
+      return rows()
+    }
     rows()
     const cost = <N extends CommandName>(name: N, input: InputOf<N>, who?: string): object => {
       run(name, input, who)
@@ -84,6 +97,10 @@ const SCENES: Record<string, (env: RoomsEnv, storage: RoomStorage) => Promise<un
       poll: cost('peek', { quiet: true, since: 1_000 }, 'bob'),
       whatsNew: cost('whatsNew', {}, 'bob'),
       nothingNew: cost('whatsNew', {}, 'bob'),
+      told: [entry(1, { ticket, event }), answered()].map(tell)[1],
+      delivered: cost('noteDeliveries', { marks: [{ kind: 'delivered', asker: 'ann', at: 'now', room: 'ops', ticket_id: ticket.id, rev: 2 }] }),
+      read: cost('noteDeliveries', { marks: [{ kind: 'read', asker: 'ann', at: 'now' }] }),
+      shown: cost('ticketsInRoom', { tickets: [{ id: ticket.id, room: 'ops' }] }),
       create: cost('createTask', { title: 'one more' }),
       claim: cost('claimTask', { task_id: 51 })
     }

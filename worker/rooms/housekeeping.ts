@@ -56,7 +56,8 @@ export class Housekeeping {
   #look (name: string, call: CallHead, input: unknown, events: readonly RoomEvent[]): void {
     const { actor, now, key } = call
     const isNew = actor.kind !== 'system' && this.#hear(actor.name, now)
-    if (events.some(({ kind }) => LEASES.has(kind))) this.#plan(this.#engine.drive(leaseDue()), now)
+    // Without an alarm nothing is known of what is due: that is how a room comes from a release that set none.
+    if (this.#next === undefined || events.some(({ kind }) => LEASES.has(kind))) this.#plan(this.#engine.drive(leaseDue()), now)
     const isSoon = this.#next !== undefined && this.#next <= now + LEFT_MS
     const isSooner = name === 'setRetention' || (name === 'putFile' && (input as InputOf<'putFile'>).expires_in_hours !== undefined)
     if (isSooner || (!isSoon && (isNew || key !== undefined || events.length > 0))) this.#plan(this.#roundDue(call), now)

@@ -50,6 +50,10 @@ t.test('what a thing costs in rows is what docs/worker.md says', async t => {
     poll: { read: 5, written: 0 },
     whatsNew: { read: 5, written: 1 },
     nothingNew: { read: 4, written: 0 },
+    told: { read: 6, written: 6 },
+    delivered: { read: 1, written: 2 },
+    read: { read: 3, written: 1 },
+    shown: { read: 9, written: 0 },
     create: { read: 21, written: 11 },
     claim: { read: 7, written: 6 }
   })

@@ -13,11 +13,18 @@ const modules = await bundleForWorkerd('test/helpers/sweeping-objects.ts', ['tes
 
 interface Told { kind: string, actor: string, body: string | null, at: string, concerns: string | null }
 
+const start = (t: Pick<Test, 'teardown'>, env: SettingsEnv = {}) =>
+  startWorker(t, { modules, className: 'HouseObject', rooms: true, flags: ['nodejs_compat'], env })
+const shared = await start(t)
+let rooms = 0
+
 /** A room in workerd, with alarms that go off by the runtime's own clock: what was done in it was done at times of the test's. */
-async function open (t: Test, env: SettingsEnv = {}) {
-  const { origin, runtime } = await startWorker(t, { modules, className: 'HouseObject', rooms: true, flags: ['nodejs_compat'], env })
+async function open (t: Test, env?: SettingsEnv) {
+  const { origin, runtime } = env === undefined ? shared : await start(t, env)
+  const room = `room-${++rooms}`
+  const object = { name: JSON.stringify(['queue', room]) }
   async function send<T> (...steps: Step[]): Promise<T> {
-    const response = await fetch(origin, { method: 'POST', body: JSON.stringify({ room: 'ops', steps }) })
+    const response = await fetch(origin, { method: 'POST', body: JSON.stringify({ room, steps }) })
     if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
     return response.json() as Promise<T>
   }
@@ -25,7 +32,13 @@ async function open (t: Test, env: SettingsEnv = {}) {
   const rows = async <T>(query: string): Promise<T[]> => (await look(query)).rows as T[]
   await send({ name: 'addRoom', input: {}, now: Date.now() })
   return {
-    runtime,
+    room,
+    /** Whatever a test does to its tables, past the object. */
+    async exec (query: string): Promise<void> {
+      const storage = await runtime.unsafeGetDurableObjectStorage('readyroom', 'RoomObject', object)
+      await storage.exec(query)
+    },
+    sleep: () => runtime.unsafeEvictDurableObject('readyroom', 'RoomObject', object),
     send,
     rows,
     alarm: async (): Promise<number | null> => (await look('SELECT 1')).alarm,
@@ -64,6 +77,17 @@ t.test('a lease that is renewed is looked at when it would have ended, and ends 
   t.ok(Date.now() >= until)
 })
 
+t.test('a lease of a room that comes from a release without alarms has one after the next call', async t => {
+  const { send, exec, alarm, sleep } = await open(t)
+  const now = Date.now()
+  await send({ name: 'createTask', input: { title: 'one' }, now })
+  t.equal(await alarm(), null)
+  await exec(`UPDATE tasks SET status = 'in_progress', owner = 'ann', lease_seconds = 60, lease_until = '${new Date(now + HOUR).toISOString()}'`)
+  await sleep()
+  await send({ name: 'awaitedTickets', input: {}, now }, { name: 'getTask', input: { task_id: 1 }, who: 'bob', now })
+  t.equal(await alarm(), now + HOUR)
+})
+
 t.test('an expired file is taken away with its event, and its room in the quota with it', async t => {
   const { send, told, rows, alarm } = await open(t)
   const now = Date.now()
@@ -99,11 +123,10 @@ t.test('retention takes chat, events and files together, more than one step of t
 })
 
 t.test('what one alarm is too short for, the next one takes away', async t => {
-  const { send, rows, runtime, alarm } = await open(t)
+  const { send, rows, exec, room, alarm } = await open(t)
   const now = Date.now()
-  const { exec } = await runtime.unsafeGetDurableObjectStorage('readyroom', 'RoomObject', { name: '["queue","ops"]' })
   await exec(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 21000)
-    INSERT INTO events (room, id, at, actor, actor_kind, kind) SELECT 'ops', n, '2026-01-01T00:00:00.000Z', 'ann', 'agent', 'message_acked' FROM n`)
+    INSERT INTO events (room, id, at, actor, actor_kind, kind) SELECT '${room}', n, '2026-01-01T00:00:00.000Z', 'ann', 'agent', 'message_acked' FROM n`)
   await exec('UPDATE rooms SET event_seq = 21000')
   await send({ name: 'setRetention', input: { days: 1 }, now })
   await eventually(async () => (await rows("SELECT id FROM events WHERE kind = 'message_acked' LIMIT 1")).length === 0 || undefined, 'all of them to go')
@@ -111,13 +134,13 @@ t.test('what one alarm is too short for, the next one takes away', async t => {
 })
 
 t.test('whoever was silent for a day has left, once; who was heard of stays, though the object slept in between', async t => {
-  const { send, told, rows, runtime } = await open(t)
+  const { send, told, rows, sleep } = await open(t)
   const now = Date.now()
   await send(
     { name: 'whatsNew', input: {}, who: 'bob', now: now - 30 * HOUR },
     { name: 'peek', input: { quiet: true }, who: 'bob', now: now - HOUR }
   )
-  await runtime.unsafeEvictDurableObject('readyroom', 'RoomObject', { name: '["queue","ops"]' })
+  await sleep()
   await send({ name: 'whatsNew', input: {}, who: 'ann', now: now - 30 * HOUR })
   await eventually(async () => (await told('agent_gone')).length > 0 || undefined, 'ann to leave')
   t.match(await told('agent_gone'), [{ actor: 'system', body: 'ann' }])
@@ -172,7 +195,7 @@ t.test('two rounds are as far apart as was set, and a lease waits for none of th
 })
 
 t.test('a room in which nothing can become due has no alarm: an empty one, one that everybody has left, one that is deleted', async t => {
-  const { send, alarm, told, rows } = await open(t, { READYROOM_PRUNE_INTERVAL: '1' })
+  const { send, alarm, told, rows, room } = await open(t, { READYROOM_PRUNE_INTERVAL: '1' })
   t.equal(await alarm(), null)
   const now = Date.now()
   await send({ name: 'setRoomInfo', input: { description: 'quiet' }, now })
@@ -185,7 +208,7 @@ t.test('a room in which nothing can become due has no alarm: an empty one, one t
   await eventually(async () => (await rows('SELECT id FROM messages')).length === 0 || undefined, 'the message to go')
   const left = await rows<{ at: string }>('SELECT at FROM events ORDER BY at LIMIT 1')
   t.equal(await alarm(), Date.parse(left[0]!.at) + DAY + 1, 'as long as there is something to take away')
-  await send({ name: 'postMessage', input: { body: 'back' }, who: 'ann', now }, { name: 'deleteRoom', input: { confirm: 'ops' }, now })
+  await send({ name: 'postMessage', input: { body: 'back' }, who: 'ann', now }, { name: 'deleteRoom', input: { confirm: room }, now })
   await eventually(async () => await alarm() === null || undefined, 'the alarm to go with the room')
 })
 
