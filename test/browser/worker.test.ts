@@ -138,6 +138,36 @@ t.test('the room page of a Worker asks one small question every 15 s, once a min
   await page.getByText('That token was not accepted.').waitFor()
 })
 
+t.test('another room is looked at from its own end on, and one that is deleted is said, without a stream too', async t => {
+  const token = await mint(worker, 'mole', { also: ['lab'] })
+  const mole = reach(token)
+  const ann = reach(await mint(worker, 'ann', { room: 'lab' }))
+  await mole.post('/v1/messages', { body: 'in the lab', room: 'lab' })
+  const page = await open(t, '/ui', { token, clock: true })
+  await page.getByText('Polling every 15 s').waitFor()
+  await page.getByLabel('Room').selectOption('lab')
+  await page.getByText('in the lab').waitFor()
+  // Its first look is over: where the log ends is known.
+  await eventually(async () => await page.evaluate("state.room === 'lab' && state.head !== undefined && looking === undefined") || undefined, 'the first look')
+  /** One look, and what it makes old. */
+  const look = async (): Promise<void> => {
+    const asked: string[] = []
+    const answer = page.waitForResponse(response => new URL(response.url()).pathname === '/v1/unread')
+    page.on('request', request => asked.push(new URL(request.url()).pathname))
+    while (!asked.includes('/v1/unread')) await page.clock.runFor(500)
+    await answer
+  }
+  await ann.post('/v1/messages', { body: 'once more in the lab' })
+  await look()
+  await page.getByText('once more in the lab').waitFor()
+  await page.getByRole('tab', { name: 'Events' }).click()
+  await page.locator('#events-list .item', { hasText: 'message posted' }).last().waitFor()
+  await administer(worker, 'delete-room', { room: 'lab', confirm: 'lab' })
+  await look()
+  await page.getByText('The room was deleted: lab').waitFor()
+  t.ok(await eventually(async () => await page.getByLabel('Room').inputValue() === 'main' || undefined, 'the room that is left'))
+})
+
 t.test('axe finds nothing on the pages of a Worker, and they fit a phone', async t => {
   await reach(await mint(worker, 'ann')).post('/v1/tasks', { title: 'Move the ledger', claim: true })
   for (const look of [{ colorScheme: 'light' }, { colorScheme: 'dark', ...PHONE }] as const) {
