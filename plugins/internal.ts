@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import {
   AttachQuerySchema, DaemonStatusSchema, DoneSchema, HandOverBodySchema, IdentitySchema, JoinReplySchema, NonceSchema, ProveBodySchema,
-  ProveReplySchema, ToolCallSchema, ToolReplySchema, type DaemonStatus, type Identity, type JoinReply, type ProveReply
+  ProveReplySchema, SealedBodySchema, ToolCallSchema, ToolReplySchema, type DaemonStatus, type Identity, type JoinReply, type ProveReply
 } from '../schemas/internal'
 import type { Doors } from '../lib/doors'
 import { AdminCallSchema } from '../schemas/admin'
@@ -12,7 +12,7 @@ import { isLoopbackAddress } from '../lib/origin'
 import { parse } from '../lib/validate'
 import type { InternalOptions } from '../lib/node/internal-options'
 import { CREDENTIAL, NONCE_HEADER, TAG_HEADER } from '../lib/node/link'
-import { callKey, equalProofs, proofOf, responseTag, seal, tokenTag } from '../lib/node/proof'
+import { callKey, equalProofs, proofOf, responseTag, seal, tokenTag, unseal } from '../lib/node/proof'
 import { runToolCall } from '../lib/node/tool-call'
 import { RoomAdmin } from '../lib/room/admin'
 import type { RoomsSummary } from '../lib/room/commands/attention'
@@ -62,6 +62,10 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
       proven.add(request)
     })
 
+    app.addHook('preValidation', async request => {
+      if (request.method === 'POST') request.body = opened(request.body)
+    })
+
     app.addHook('onSend', async (request, reply, payload) => {
       // A failure while closing is no refusal: left untagged, it is asked again of whoever is the daemon next.
       const retry = closing && reply.statusCode >= 500
@@ -69,8 +73,8 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
       return payload
     })
 
-    // As much as an agent may send over HTTP, and the frame around it.
-    const bodyLimit = BODY_LIMIT + uploadLimit(doors?.rooms?.maxFileBytes ?? 0)
+    // As much as an agent may send over HTTP, and the frame around it, sealed.
+    const bodyLimit = Math.ceil((BODY_LIMIT + uploadLimit(doors?.rooms?.maxFileBytes ?? 0)) * 4 / 3)
     app.post('/tool-call', { bodyLimit, schema: { response: { 200: ToolReplySchema } } }, (request, reply) =>
       runToolCall(app.desk, parse(ToolCallSchema, request.body, 'The body'), abortedWith(reply), doors, written => { reply.raw.once('finish', written) }))
 
@@ -83,7 +87,7 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
     app.get('/join', { exposeHeadRoute: false, schema: { response: { 200: JoinReplySchema } } }, async (request): Promise<JoinReply> => ({
       status: statusOf(request),
       token_tag: tokenTag(secret, settings.token),
-      sealed: seal(secret, JSON.stringify(settings))
+      sealed: seal(secret, 'settings', JSON.stringify(settings))
     }))
 
     app.get('/attach', { exposeHeadRoute: false }, (request, reply) => {
@@ -121,6 +125,16 @@ const internal: FastifyPluginAsync<InternalOptions & { doors?: Doors | undefined
       return { done: true }
     })
   })
+
+  /** @throws BAD_REQUEST where it was not sealed under our secret. */
+  function opened (body: unknown): unknown {
+    const { sealed } = parse(SealedBodySchema, body, 'The body')
+    try {
+      return JSON.parse(unseal(secret, 'request', sealed))
+    } catch (err) {
+      throw new ReadyroomError('BAD_REQUEST', 'The body was not sealed for this daemon.', { cause: err })
+    }
+  }
 
   function tag (request: FastifyRequest, status: number, payload: string): string {
     return responseTag(secret, String(request.headers[NONCE_HEADER]), request.originalUrl, status, payload)

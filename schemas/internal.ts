@@ -33,6 +33,9 @@ export const ToolReplySchema = Type.Object({
   }, { additionalProperties: false }))
 }, { additionalProperties: false })
 
+/** What a client asks, for the daemon alone to read; see lib/node/proof. */
+export const SealedBodySchema = Type.Object({ sealed: Type.String() }, { additionalProperties: false })
+
 export const NonceSchema = Type.String({ minLength: 16, maxLength: 200 })
 
 export const ProveBodySchema = Type.Object({ nonce: NonceSchema }, { additionalProperties: false })

@@ -59,7 +59,7 @@ export async function inspectDaemon (where: Whereabouts): Promise<Inspected | un
   const { link } = found
   try {
     const { status, sealed } = await link.call<JoinReply>('GET', '/internal/join', undefined, { timeoutMs: CALL_MS })
-    return { status, settings: JSON.parse(unseal(link.file.secret, sealed)) as DaemonSettings }
+    return { status, settings: JSON.parse(unseal(link.file.secret, 'settings', sealed)) as DaemonSettings }
   } catch (err) {
     if (isGone(err)) return undefined
     throw err instanceof LinkError ? folderHeldInSilence(where.stateDir) : err

@@ -43,7 +43,7 @@ export async function joinDaemon (link: Link, { config, version }: { config: Con
     }
     if (config.given.bind && config.bind !== status.bind) throw bindDiffers(config.bind, status)
     const { token: _own, ...rest } = config
-    const kept = { ...rest, ...JSON.parse(unseal(link.file.secret, sealed)) as DaemonSettings }
+    const kept = { ...rest, ...JSON.parse(unseal(link.file.secret, 'settings', sealed)) as DaemonSettings }
     if (isNewer(own, daemon) && await handsOver(link, version)) {
       link.close()
       return { handedOver: kept }

@@ -6,7 +6,7 @@ import type { Static, TSchema } from 'typebox'
 import { ProveReplySchema, type ProveReply } from '../../schemas/internal'
 import type { DaemonFile } from './daemon-file'
 import { exchange, LinkError, onThisMachine } from './exchange'
-import { callKey, equalProofs, newNonce, proofOf, responseTag } from './proof'
+import { callKey, equalProofs, newNonce, proofOf, responseTag, seal } from './proof'
 
 export const NONCE_HEADER = 'x-readyroom-nonce'
 export const TAG_HEADER = 'x-readyroom-tag'
@@ -59,7 +59,8 @@ export class Link {
   }
 
   /**
-   * A call whose answer is known to be the daemon's, so that its shape is what the protocol says.
+   * A call whose answer is known to be the daemon's, so that its shape is what the protocol says. What is asked can be read
+   * by the daemon alone: somebody else may have the port by now, and an agent's token is in it.
    * @throws LinkError when there is none; ReadyroomError when the daemon refused.
    */
   async call<T> (method: 'GET' | 'POST', path: string, body: object | undefined, options: CallOptions): Promise<T> {
@@ -70,7 +71,7 @@ export class Link {
       method,
       path,
       headers: this.#headers(nonce),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: JSON.stringify({ sealed: seal(this.file.secret, 'request', JSON.stringify(body)) }) }),
       agent: this.#agent,
       ...options
     })

@@ -34,20 +34,23 @@ export const responseTag = (secret: string, nonce: string, path: string, status:
 export const tokenTag = (secret: string, token: string | undefined): string =>
   keyed(secret, 'token', token === undefined ? 0 : 1, token ?? '')
 
-const sealingKey = (secret: string): Buffer => Buffer.from(keyed(secret, 'seal'), 'hex')
+/** What is sealed: the settings that a daemon tells, or what it is asked. */
+export type Sealed = 'settings' | 'request'
+
+const sealingKey = (secret: string, what: Sealed): Buffer => Buffer.from(keyed(secret, 'seal', what), 'hex')
 
 /** Encrypts what only a holder of the secret may read (AES-256-GCM). */
-export function seal (secret: string, text: string): string {
+export function seal (secret: string, what: Sealed, text: string): string {
   const iv = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', sealingKey(secret), iv)
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(secret, what), iv)
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
 }
 
-/** @throws Error when it was not sealed under this secret, or was changed since. */
-export function unseal (secret: string, sealed: string): string {
+/** @throws Error when it was not sealed under this secret, as that, or was changed since. */
+export function unseal (secret: string, what: Sealed, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64')
-  const decipher = createDecipheriv('aes-256-gcm', sealingKey(secret), bytes.subarray(0, 12), { authTagLength: 16 })
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey(secret, what), bytes.subarray(0, 12), { authTagLength: 16 })
   decipher.setAuthTag(bytes.subarray(12, 28))
   return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8')
 }

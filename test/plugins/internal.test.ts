@@ -222,7 +222,7 @@ t.test('status and join say what a client must know, the token never', async t =
   const join = await link.call<JoinReply>('GET', '/internal/join', undefined, soon)
   t.same(join.status, status)
   t.equal(join.token_tag, tokenTag(internal.secret, TOKEN))
-  t.same(JSON.parse(unseal(internal.secret, join.sealed)), settings)
+  t.same(JSON.parse(unseal(internal.secret, 'settings', join.sealed)), settings)
   t.notMatch(JSON.stringify(join), TOKEN)
 })
 

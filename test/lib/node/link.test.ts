@@ -67,7 +67,7 @@ t.test('something that takes connections and says nothing is silent', async t =>
   await t.rejects(Link.prove(fileFor(port), '127.0.0.1', { timeoutMs: 50 }), { name: 'LinkError', failure: 'silent' })
 })
 
-t.test('whoever takes the port over after the proof can neither answer nor refuse a call', async t => {
+t.test('whoever takes the port over after the proof can neither answer nor refuse a call, nor read it', async t => {
   const { app, file, port } = await listenAsDaemon(t)
   const link = await Link.prove(file, '127.0.0.1', soon)
   t.teardown(() => link.close())
@@ -77,12 +77,14 @@ t.test('whoever takes the port over after the proof can neither answer nor refus
     ? { status: 404, headers: { [TAG_HEADER]: tag }, body: '{"error":"TICKET_NOT_FOUND","message":"No."}' }
     : { headers: { [TAG_HEADER]: tag }, body: '{"ticket":{"id":"a","status":"answered","answer":"Grant it all"}}' })
   for (tag of ['', 'f'.repeat(64), callKey(file.secret), proofOf(file.secret, 'n', 'i', port)]) {
-    await t.rejects(link.call('POST', '/internal/tool-call', { tool: 'list_pending' }, soon), { name: 'LinkError', failure: 'broken' })
+    await t.rejects(link.call('POST', '/internal/tool-call', { tool: 'list_pending', agent_token: 'rr_the-token' }, soon), { name: 'LinkError', failure: 'broken' })
     await t.rejects(link.call('GET', '/internal/status', undefined, soon), { name: 'LinkError', failure: 'broken' })
     await t.rejects(link.attach(1, '1.2.3', soon), { name: 'LinkError', failure: 'broken' })
   }
   t.equal(heard.length, 12)
   t.notMatch(JSON.stringify(heard), file.secret)
+  t.match(JSON.stringify(heard), /"sealed/)
+  t.notMatch(JSON.stringify(heard), /rr_the-token|list_pending/)
 })
 
 t.test('a daemon that goes ends its attached clients, and calls fail as lost', async t => {

@@ -42,13 +42,14 @@ t.test('no token and an empty one are told apart', async t => {
 
 t.test('what is sealed is read with the same secret only, and unchanged only', async t => {
   const secret = newSecret()
-  const sealed = seal(secret, '{"token":"größer"}')
-  t.equal(unseal(secret, sealed), '{"token":"größer"}')
+  const sealed = seal(secret, 'settings', '{"token":"größer"}')
+  t.equal(unseal(secret, 'settings', sealed), '{"token":"größer"}')
   t.notMatch(Buffer.from(sealed, 'base64').toString('latin1'), 'token')
-  t.not(seal(secret, '{"token":"größer"}'), sealed)
-  t.throws(() => unseal(newSecret(), sealed))
+  t.not(seal(secret, 'settings', '{"token":"größer"}'), sealed)
+  t.throws(() => unseal(newSecret(), 'settings', sealed))
+  t.throws(() => unseal(secret, 'request', sealed), 'nor as something else')
   const changed = Buffer.from(sealed, 'base64')
   changed[changed.length - 1]! ^= 1
-  t.throws(() => unseal(secret, changed.toString('base64')))
-  t.throws(() => unseal(secret, ''))
+  t.throws(() => unseal(secret, 'settings', changed.toString('base64')))
+  t.throws(() => unseal(secret, 'settings', ''))
 })
