@@ -80,6 +80,9 @@ export class State {
   /** @throws where it cannot be written */
   saveWatchMark (last: number): void { this.#watch.save(last) }
 
+  /** Whether a watcher of the same session was started after this one. */
+  isWatchDisplaced (): boolean { return this.#watch.isDisplaced() }
+
   /** Takes away what a process that was killed in the middle of writing has left. */
   sweep (nowMs: number): void {
     let names: string[]

@@ -28,6 +28,7 @@ interface Mark {
   last: number
   pid: unknown
   host: unknown
+  id: unknown
   /** In milliseconds, whether the clock is before or behind. */
   age: number
 }
@@ -46,6 +47,9 @@ export class WatchMarks {
   readonly #prefix: string
   readonly #self: Self
   readonly #own: string
+  /** Tells this watcher from any other, one of its own process too. */
+  readonly #id = randomBytes(6).toString('hex')
+  #isClaimed = false
   #last: number | undefined
 
   constructor (folder: string, key: string, self: Self = ourselves()) {
@@ -65,15 +69,28 @@ export class WatchMarks {
   open (nowMs: number): number | undefined {
     const marks = this.#all(nowMs)
     const from = this.#self.session === undefined ? this.#takeOver(marks.filter(isNameless)) : this.#return(marks)
-    if (from !== undefined) try { this.save(from) } catch {}
+    if (from !== undefined) try { this.#claim(from) } catch {}
     return from
   }
 
-  /** @throws where it cannot be written */
+  /** Whether a watcher of the same session was started after this one, and lives: two would wake it twice. */
+  isDisplaced (): boolean {
+    if (!this.#isClaimed) return false
+    const mark = read(this.#own)
+    if (mark === undefined || mark.id === this.#id) return false
+    return mark.host !== this.#self.host || (typeof mark.pid === 'number' && this.#self.isAlive(mark.pid))
+  }
+
+  /** Does nothing where another has the place by now. @throws where it cannot be written */
   save (last: number): void {
+    if (!this.isDisplaced()) this.#claim(last)
+  }
+
+  #claim (last: number): void {
     this.#last = last
     const { pid, host } = this.#self
-    writeWhole(this.#own, JSON.stringify({ last, pid, host }))
+    writeWhole(this.#own, JSON.stringify({ last, pid, host, id: this.#id }))
+    this.#isClaimed = true
   }
 
   /** Says that this watcher lives. */
@@ -133,8 +150,8 @@ function read (path: string): Omit<Mark, 'path' | 'age'> | undefined {
   let value: unknown
   try { value = JSON.parse(readFileSync(path, 'utf8')) } catch { return undefined }
   if (typeof value !== 'object' || value === null) return undefined
-  const { last, pid, host } = value as Record<string, unknown>
-  return Number.isSafeInteger(last) && (last as number) >= 0 ? { last: last as number, pid, host } : undefined
+  const { last, pid, host, id } = value as Record<string, unknown>
+  return Number.isSafeInteger(last) && (last as number) >= 0 ? { last: last as number, pid, host, id } : undefined
 }
 
 function isAlive (pid: number): boolean {

@@ -40,7 +40,14 @@ export interface WatchOptions {
 }
 
 /** What asking again does not mend. */
-class Fatal extends Error {}
+class Fatal extends Error {
+  readonly code: number
+
+  constructor (message: string, code = 1) {
+    super(message)
+    this.code = code
+  }
+}
 
 /**
  * Holds the stream of a room, or asks again and again where there is none, and prints a line for what an agent that waits
@@ -101,7 +108,7 @@ export class Watcher {
         if (err instanceof Fatal) {
           note(`readyroom watch: ${err.message}.`)
           await this.#finish()
-          return 1
+          return err.code
         }
         this.#debug((err as Error).message)
         if (!this.#isArmed && this.#now() >= armBy) {
@@ -267,6 +274,8 @@ export class Watcher {
 
   /** The mode may be another one by now. */
   #say (heard: Heard[]): void {
+    // Whoever has the place says it.
+    if (this.#options.state.isWatchDisplaced()) return
     const wanted = heard.filter(one => this.#counts(one))
     if (wanted.length > 0) this.#print(lineFor(this.#room, wanted))
     if (this.#seen !== undefined) this.#mark(this.#seen)
@@ -299,6 +308,7 @@ export class Watcher {
   }
 
   #beat (): void {
+    if (this.#options.state.isWatchDisplaced()) throw new Fatal('another watcher of this session was started after this one, and goes on in its place', 0)
     try { this.#options.state.beat(this.#now()) } catch (err) { this.#debug(`no heartbeat: ${(err as Error).message}`) }
   }
 

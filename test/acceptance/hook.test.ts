@@ -89,7 +89,12 @@ t.test('two agents: one is told by its hook once, the other is woken by one line
   await woken([late], 'into the void')
   const [back] = await park()
   await woken([back], 'into the void')
-  for (const parked of [back, late]) parked.kill('SIGKILL')
+  // Started again in the same session, the newer has the place: nobody is woken twice.
+  await post('@alpha: once for each')
+  await woken([back], 'once for each')
+  t.match(await late.finished, { code: 0, stderr: /another watcher of this session was started after this one/ })
+  t.notMatch(late.stdout, 'once for each')
+  back.kill('SIGKILL')
 })
 
 t.test('the whole process is over within two seconds, with a server that never answers and an input that never ends', { skip }, async t => {

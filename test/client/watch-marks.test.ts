@@ -27,6 +27,7 @@ function machine (t: Test, host = 'here', folder = testFolder(t)) {
         pid,
         say (last: number) { marks.save(last); marks.touch(clock.ms) },
         beat () { marks.touch(clock.ms) },
+        isDisplaced () { return marks.isDisplaced() },
         kill () { alive.delete(pid) }
       }
     }
@@ -81,6 +82,24 @@ t.test('two sessions that were killed are each told what they had not been, whoe
   both[1]!.say(10)
   for (const watcher of both) watcher.kill()
   t.strictSame([start().from, start().from], [10, 10], 'from the lowest, since nobody knows which of them it is')
+})
+
+t.test('of two watchers in one session the newer has the place, until it is gone, and moves no mark of the other', async t => {
+  const { start, files } = machine(t)
+  const older = start('one')
+  older.say(10)
+  t.equal(older.isDisplaced(), false)
+  const newer = start('one')
+  t.equal(newer.from, 10)
+  t.strictSame([older.isDisplaced(), newer.isDisplaced()], [true, false])
+  newer.say(20)
+  older.say(11)
+  newer.kill()
+  t.equal(older.isDisplaced(), false, 'nobody has it any more')
+  const next = start('one')
+  t.equal(next.from, 20)
+  t.equal(files().length, 1)
+  t.equal(start('two').isDisplaced(), false)
 })
 
 t.test('a session that is new goes on for the last that was here, unless one is; and one that comes back after weeks finds its mark', async t => {
