@@ -48,7 +48,8 @@ export function emptyFolder (t: { teardown (remove: () => void): void }): string
 
 /** Installs the package into a folder from the tarball alone: offline, from a cache that holds nothing. */
 export async function install (folder: string): Promise<Output> {
-  return command('npm', ['install', '--offline', '--no-audit', '--no-fund', '--cache', join(folder, '.empty-cache'), await tarball()], { cwd: folder })
+  // Without a prefix npm looks for a project above, and takes one that somebody has left in the folder of temporary files.
+  return command('npm', ['install', '--prefix', folder, '--offline', '--no-audit', '--no-fund', '--cache', join(folder, '.empty-cache'), await tarball()], { cwd: folder })
 }
 
 /** Puts packages that the host has beside it, as if they had been installed. */
