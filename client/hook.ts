@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { inject, stopSentence } from './injection'
 import { readNews, type News } from './news'
 import { ask, refusal, type Answer, type Ask } from './request'
-import { readSettings, type Settings, type Surroundings } from './settings'
+import { NO_TOKEN, readSettings, type Settings, type Surroundings } from './settings'
 import { State, type HookMarks } from './state'
 import { HOOK_VERSION, isOlder } from './versions'
 
@@ -68,6 +68,7 @@ async function tell (world: HookWorld): Promise<string> {
   if (input.agent_id !== undefined) return 'this is a helper of the agent; what is unread is for the agent itself'
 
   const settings = readSettings(world)
+  if (settings.token === undefined) return NO_TOKEN
   const state = new State(settings)
   const unlock = await hold(state, world, event, left)
   if (typeof unlock === 'string') return unlock
@@ -206,7 +207,8 @@ async function selfcheck (world: HookWorld): Promise<number> {
   say('node', Number.parseInt(process.versions.node) >= OLDEST_NODE, `${process.version}; ${OLDEST_NODE} or later is needed`)
   try {
     const settings = readSettings(world)
-    lines.push(`server   ${settings.base}`, `token    ${settings.token === undefined ? 'none' : 'set'}`)
+    lines.push(`server   ${settings.base}`)
+    say('token', settings.token !== undefined, settings.token === undefined ? NO_TOKEN : 'set')
     try {
       const unlock = new State(settings).lock(world.now())
       unlock?.()

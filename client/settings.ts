@@ -25,6 +25,9 @@ export interface Settings {
   session: string | undefined
 }
 
+/** Without a token a call on this machine is the person's: an agent would be told what is the person's, and take it as read. */
+export const NO_TOKEN = 'READYROOM_AGENT_TOKEN is not set, so that nobody knows whose news to tell; `readyroom admin add-token` makes one for an agent'
+
 /**
  * What the environment says. A blank value stands for the default.
  * @throws Error whose message names the variable, and never shows a token

@@ -1,6 +1,6 @@
 /** What the two scripts say they are. Raise one whenever what it does changes: who has an older copy is told of it. */
-export const HOOK_VERSION = '1.0.0'
-export const WATCH_VERSION = '1.1.0'
+export const HOOK_VERSION = '1.1.0'
+export const WATCH_VERSION = '1.2.0'
 
 /** Whether a version is older than another, both as `1.2.3`. False where one of them is something else. */
 export function isOlder (version: string, than: string): boolean {

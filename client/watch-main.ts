@@ -3,7 +3,7 @@ import { readFileSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { readNews } from './news'
 import { ask, refusal } from './request'
-import { readSettings, type Settings } from './settings'
+import { NO_TOKEN, readSettings, type Settings } from './settings'
 import { isMode, MODES, State, type Mode } from './state'
 import { WATCH_VERSION } from './versions'
 import { Watcher } from './watch'
@@ -60,6 +60,10 @@ export async function main (argv: readonly string[], self?: string): Promise<num
     }
     return print(`The mode is ${line.setMode}, for a watcher that runs and for those to come.`)
   }
+  if (settings.token === undefined) {
+    note(`readyroom watch: ${NO_TOKEN}.`)
+    return 2
+  }
   // Whoever has read this has gone, and nobody else is to be woken.
   stdout.on('error', () => { over.abort() })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => { over.abort() })
@@ -93,11 +97,11 @@ async function selfcheck (settings: Settings, state: State, self: string | undef
   const lines = [
     `watch    ${WATCH_VERSION}${digest}`,
     `server   ${settings.base}`,
-    `token    ${settings.token === undefined ? 'none' : 'set'}`,
+    `token    ${settings.token === undefined ? `WRONG: ${NO_TOKEN}` : 'set'}`,
     `mode     ${state.mode() ?? 'not set while running'}`,
     `alive    ${beat === undefined ? 'no watcher has run here' : `a sign of life ${Math.round(beat / 1_000)} s ago`}`
   ]
-  let code = 0
+  let code = settings.token === undefined ? 1 : 0
   const wrong = (what: string): void => { lines.push(`room     WRONG: ${what}`); code = 1 }
   try {
     const { status, json } = await ask(settings, { path: 'v1/unread', query: { room: settings.room, limit: 1 }, ms: CHECK_MS })

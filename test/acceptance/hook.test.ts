@@ -116,8 +116,10 @@ t.test('the whole process is over within two seconds, with a server that never a
 t.test('readyroom hook and readyroom watch are the same two programs', { skip: SCRIPT.length > 1 && 'there is no build' }, async t => {
   const world = await createWorld(t)
   t.match(await world.run(['hook', '--version']), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ })
-  t.match(await world.run(['watch', '--set-mode', 'hook-only']), { code: 0, stdout: /The mode is hook-only/ })
-  t.match(await world.run(['watch']), { code: 0, stdout: '', stderr: /hook-only/ })
+  const env = { READYROOM_AGENT_TOKEN: 'rr_some' }
+  t.match(await world.run(['watch', '--set-mode', 'hook-only'], { env }), { code: 0, stdout: /The mode is hook-only/ })
+  t.match(await world.run(['watch'], { env }), { code: 0, stdout: '', stderr: /hook-only/ })
+  t.match(await world.run(['watch']), { code: 2, stdout: '', stderr: /READYROOM_AGENT_TOKEN is not set/ })
   t.match(await world.run(['watch', '--mode', 'loud']), { code: 2, stderr: /--mode must be one of/ })
   t.match(await world.run(['hook', '--help']), { code: 0, stdout: /--selfcheck/ })
 })

@@ -221,6 +221,7 @@ t.test('a server that is not there, an address that is none and input that is no
     [{ READYROOM_URL: 'desk.example' }, PROMPT, /READYROOM_URL must/],
     [{ READYROOM_URL: 'http://me:secret@desk.example' }, PROMPT, /may hold no user/],
     [{ READYROOM_AGENT_TOKEN: 'two words of a secret' }, PROMPT, /READYROOM_AGENT_TOKEN holds/],
+    [{ READYROOM_AGENT_TOKEN: '' }, PROMPT, /READYROOM_AGENT_TOKEN is not set/],
     [{}, 'not json', /no JSON/],
     [{}, '[]', /nothing to say/]
   ]
@@ -329,4 +330,13 @@ t.test('--selfcheck says what is set up, shows no token, and fails where it does
   const refusing = await scripted(t, (_asked, response) => { sendJson(response, {}, 401) })
   t.match(await machine(t, refusing.url).run('', { argv: ['--selfcheck'] }), { code: 1, text: /WRONG: the token is not accepted/ })
   t.match(await machine(t, 'http://127.0.0.1:1').run('', { argv: ['--selfcheck'] }), { code: 1, text: /WRONG: .*ECONNREFUSED/ })
+  t.match(await machine(t, url, { READYROOM_AGENT_TOKEN: '' }).run('', { argv: ['--selfcheck'] }), { code: 1, text: /token +WRONG: READYROOM_AGENT_TOKEN is not set/ })
+})
+
+t.test('without a token it asks for nothing: on this machine it would take the news of the person as read', async t => {
+  const { url, asked } = await scripted(t, roomOf([happened(1)]))
+  const { run, notes } = machine(t, url, { READYROOM_AGENT_TOKEN: ' ' })
+  for (const input of [PROMPT, TOOL]) t.match(await run(input), { code: 0, text: '' })
+  t.strictSame(asked, [])
+  t.match(notes.join(), /READYROOM_AGENT_TOKEN is not set/)
 })
