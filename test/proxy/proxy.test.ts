@@ -130,7 +130,7 @@ for (const [name, start] of Object.entries(proxies)) {
     const { prefix } = await setUp(t, start)
     await ask(prefix, 'Which stream?', encodeURIComponent('my repo (v2) é'))
     t.match(await call(prefix, '/mcp/x', tool('list_pending', {})), { body: { result: { structuredContent: { tickets: [{ stream: 'my repo (v2) é' }] } } } })
-    t.match(await call(prefix, '/mcp/x', { pad: 'x'.repeat(1_100_000) }), { status: 413, body: { error: 'TOO_LARGE' } })
+    t.match(await call(prefix, '/mcp/x', { pad: 'x'.repeat(1_600_000) }), { status: 413, body: { error: 'TOO_LARGE' } })
   })
 }
 
