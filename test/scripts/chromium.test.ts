@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,9 @@ const AS_ANYBODY = '--import=data:text/javascript,process.getuid=()=>1'
 // Outside this project, so that no browser of its dependencies is found.
 const folder = await mkdtemp(join(tmpdir(), 'readyroom-chromium-'))
 t.teardown(() => rm(folder, { recursive: true }))
-const script = join(folder, 'chromium.mjs')
+// As deep as it is in the project: what it unpacks goes beside its own folder.
+const script = join(folder, 'scripts', 'chromium.mjs')
+await mkdir(join(folder, 'scripts'))
 await copyFile(SCRIPT, script)
 
 async function browser (name: string, lines: string): Promise<string> {
